@@ -1,0 +1,95 @@
+package probes
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Latencies are kept in whole microseconds from 1 µs to 1 h with three
+// significant digits, so that everything below 2 ms is exact.
+const (
+	histMin    = 1
+	histMax    = int64(time.Hour / time.Microsecond)
+	histDigits = 3
+)
+
+// Histogram holds latencies. One that has been published in a Reading is not
+// changed any more.
+type Histogram struct{ h *hdrhistogram.Histogram }
+
+// NewHistogram returns an empty histogram.
+func NewHistogram() *Histogram {
+	return &Histogram{hdrhistogram.New(histMin, histMax, histDigits)}
+}
+
+// Record adds one latency. Below 1 µs counts as 1 µs, above 1 h as 1 h.
+func (h *Histogram) Record(d time.Duration) {
+	us := (int64(d) + 500) / 1000
+	us = max(histMin, min(us, histMax))
+	// The value is inside the range, the only thing that can fail.
+	_ = h.h.RecordValue(us)
+}
+
+// Add merges other into h.
+func (h *Histogram) Add(other *Histogram) {
+	if other != nil {
+		h.h.Merge(other.h)
+	}
+}
+
+// Reset forgets everything recorded.
+func (h *Histogram) Reset() { h.h.Reset() }
+
+// Count is the number of latencies recorded.
+func (h *Histogram) Count() int64 { return h.h.TotalCount() }
+
+// MeanMS, StddevMS, MinMS and MaxMS are in milliseconds.
+func (h *Histogram) MeanMS() float64   { return h.h.Mean() / 1000 }
+func (h *Histogram) StddevMS() float64 { return h.h.StdDev() / 1000 }
+func (h *Histogram) MinMS() float64    { return float64(h.h.Min()) / 1000 }
+func (h *Histogram) MaxMS() float64    { return float64(h.h.Max()) / 1000 }
+
+// QuantileMS returns the latency in milliseconds that a share q (0 … 1) of the
+// recorded latencies does not exceed.
+func (h *Histogram) QuantileMS(q float64) float64 {
+	return float64(h.h.ValueAtQuantile(q*100)) / 1000
+}
+
+// AtMost counts the latencies of at most d.
+func (h *Histogram) AtMost(d time.Duration) int64 {
+	limit := int64(d / time.Microsecond)
+	var n int64
+	for _, bar := range h.h.Distribution() {
+		if bar.To > limit {
+			break
+		}
+		n += bar.Count
+	}
+	return n
+}
+
+// MarshalJSON writes the HdrHistogram V2 compressed form as a base64 string.
+func (h *Histogram) MarshalJSON() ([]byte, error) {
+	b, err := h.h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	if err != nil {
+		return nil, fmt.Errorf("encoding histogram: %w", err)
+	}
+	return json.Marshal(string(b))
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (h *Histogram) UnmarshalJSON(data []byte) error {
+	var s string
+	if err := json.Unmarshal(data, &s); err != nil {
+		return fmt.Errorf("decoding histogram: %w", err)
+	}
+	d, err := hdrhistogram.Decode([]byte(s))
+	if err != nil {
+		return fmt.Errorf("decoding histogram: %w", err)
+	}
+	h.h = d
+	return nil
+}

@@ -1,0 +1,3 @@
+// Package script holds the pgbench script language: lexer, parser and
+// evaluator.
+package script

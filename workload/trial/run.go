@@ -1,0 +1,92 @@
+package trial
+
+import (
+	"time"
+
+	"pgtlb/probes"
+)
+
+// Schema is the version of the run file format that this program writes.
+const Schema = 1
+
+// Meta is the header of a run: everything that must be equal, or known to
+// differ, before two runs may be compared.
+type Meta struct {
+	Schema  int       `json:"schema"`
+	Name    string    `json:"name"`
+	Created time.Time `json:"created"`
+	Program string    `json:"program"` // pgtlb's version
+	// Kind is "load" for a run with a load of ours, "watch" without.
+	Kind   string            `json:"kind"`
+	Host   probes.Host       `json:"host"`
+	Server probes.ServerInfo `json:"server"`
+	// Lab is set on pgtlb's own throw-away server.
+	Lab     bool       `json:"lab"`
+	Loads   []LoadMeta `json:"loads,omitempty"`
+	Dataset *Dataset   `json:"dataset,omitempty"`
+	// Pages is the proved page mode, "4kB", "2MB", "1GB"; empty where unknown.
+	Pages    string        `json:"pages,omitempty"`
+	Interval time.Duration `json:"interval_ns"`
+	// Metrics are those that were measured, with the source and scope in use.
+	Metrics []probes.Metric `json:"metrics"`
+	// Unavailable are those that could not be, with the reason.
+	Unavailable []probes.Miss `json:"unavailable,omitempty"`
+	// Command repeats the run.
+	Command string `json:"command,omitempty"`
+	Note    string `json:"note,omitempty"`
+}
+
+// LoadMeta describes one load of a run.
+type LoadMeta struct {
+	Scenario string           `json:"scenario"`
+	Version  int              `json:"version"`
+	Params   map[string]int64 `json:"params,omitempty"`
+	Clients  int              `json:"clients"`
+	Seed     int64            `json:"seed"`
+	// DurationS is the length asked for in seconds; 0 means until stopped.
+	DurationS float64 `json:"duration_s,omitempty"`
+}
+
+// Dataset is the size of the data that the load works on.
+type Dataset struct {
+	Rows             int64  `json:"rows"`
+	TableBytes       int64  `json:"table_bytes"`
+	IndexBytes       int64  `json:"index_bytes"`
+	Seed             int64  `json:"seed"`
+	Fingerprint      string `json:"fingerprint,omitempty"`
+	FitsSharedBuffer bool   `json:"fits_shared_buffers"`
+}
+
+// End is the footer of a run.
+type End struct {
+	At     time.Time `json:"at"`
+	Reason string    `json:"reason"` // "finished", "stopped by key", "interrupted", "load failed: …"
+	// Note says what else happened, e.g. how many samples could not be written.
+	Note string `json:"note,omitempty"`
+}
+
+// Run is a recorded run as read back.
+type Run struct {
+	Meta    Meta
+	Samples []probes.Sample
+	// End is nil for a run whose recording was interrupted.
+	End *End
+	// Warnings say what the reader had to leave out, e.g. a line cut in the middle.
+	Warnings []string
+}
+
+// RunInfo is a run as a list shows it.
+type RunInfo struct {
+	Name     string    `json:"name"`
+	Path     string    `json:"path"`
+	Created  time.Time `json:"created"`
+	Scenario string    `json:"scenario,omitempty"` // "point-select+join-aggregate"
+	Pages    string    `json:"pages,omitempty"`
+	Server   string    `json:"server"`
+	Seconds  float64   `json:"seconds"`
+	TPS      float64   `json:"tps,omitempty"` // 0 where there was no load
+	Complete bool      `json:"complete"`
+	Bytes    int64     `json:"bytes"`
+	Baseline bool      `json:"baseline,omitempty"`
+	Problem  string    `json:"problem,omitempty"` // why it cannot be read
+}

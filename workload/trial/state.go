@@ -1,0 +1,191 @@
+package trial
+
+import (
+	"time"
+
+	"pgtlb/probes"
+)
+
+// Mode says what kind of session the screen shows.
+type Mode string
+
+const (
+	Watching  Mode = "watch"
+	InLab     Mode = "lab"
+	Replaying Mode = "replay"
+)
+
+// Phase is where the session stands.
+type Phase string
+
+const (
+	Preparing Phase = "preparing" // lab: server and data are being made
+	Ready     Phase = "ready"
+	Changing  Phase = "changing" // lab: restarting with other pages
+	Failed    Phase = "failed"   // Err and Log say why; only quit is left
+	Stopping  Phase = "stopping"
+)
+
+// State is everything a screen shows. It is immutable: the session publishes a
+// new one for every change, and slices in it are never written again.
+type State struct {
+	Seq      uint64
+	At       time.Time
+	Mode     Mode
+	Phase    Phase
+	Steps    []Step // of Preparing or Changing, in order
+	Err      string // of Failed: one sentence
+	Log      []string
+	Host     probes.Host
+	Server   probes.ServerInfo
+	Pages    string // proved page mode, "4kB"; empty where unknown
+	Dataset  *Dataset
+	Loads    []LoadState // the scenarios that keys can start, in key order
+	Interval time.Duration
+	// History holds the frames of this session, oldest first.
+	History []probes.Frame
+	// Metrics describes what is measured, as opened.
+	Metrics     []probes.Metric
+	Unavailable []probes.Miss
+	// Run is the run being recorded, or the last one.
+	Run *RunState
+	// Baseline is nil until one is chosen.
+	Baseline *BaselineState
+	// Compare tells whether the baseline is laid under the live lines.
+	Compare bool
+	// Question waits for an answer; nil when nothing is asked.
+	Question *Question
+	// Notices are the latest messages, newest last.
+	Notices []Notice
+	// Inspected is the backend whose exact memory was asked for.
+	Inspected *Inspected
+	// Dropped counts states that the screen was too slow to take.
+	Dropped uint64
+	// Replay is set when a recorded run is shown.
+	Replay *ReplayState
+}
+
+// Last returns the newest frame, nil before the first.
+func (s *State) Last() *probes.Frame {
+	if len(s.History) == 0 {
+		return nil
+	}
+	return &s.History[len(s.History)-1]
+}
+
+// Step is one part of preparing, with its progress.
+type Step struct {
+	Name   string
+	Detail string
+	Done   int64
+	Total  int64 // 0 where the end is not known
+	Unit   string
+	State  StepState
+	Took   time.Duration // once it is done
+}
+
+// StepState is how far a step is.
+type StepState string
+
+const (
+	StepPending StepState = "pending"
+	StepRunning StepState = "running"
+	StepDone    StepState = "done"
+	StepFailed  StepState = "failed"
+)
+
+// LoadStatus is what a scenario does now.
+type LoadStatus string
+
+const (
+	LoadStopped  LoadStatus = "stopped"
+	LoadStarting LoadStatus = "starting" // prewarm, connecting
+	LoadRunning  LoadStatus = "running"
+	LoadStopping LoadStatus = "stopping"
+	LoadFailed   LoadStatus = "failed"
+)
+
+// LoadState is one scenario and what it does.
+type LoadState struct {
+	Key     int // the digit that starts and stops it
+	Name    string
+	Summary string
+	Shows   string
+	Script  string
+	Clients int
+	Status  LoadStatus
+	Started time.Time // of the first transaction
+	Elapsed time.Duration
+	Detail  string // "prewarming 0.2 GB", or the error
+}
+
+// RunState is the run being recorded, or the last one.
+type RunState struct {
+	Name   string
+	Label  string // "point-select, 8 clients, 4kB"
+	Active bool
+	// From is the index into State.History of the first frame of the load; the
+	// session keeps it right when old frames are dropped (it may become 0).
+	From int
+	// Start is the T of the sample at which the load started.
+	Start   time.Duration
+	Summary *Summary
+	Path    string
+}
+
+// BaselineState is the baseline laid under the live lines.
+type BaselineState struct {
+	Name  string
+	Label string // "point-select, 8 clients, 4kB"
+	Taken time.Time
+	// Frames are the baseline's frames from the start of its load on; Start is
+	// the T of the sample at which its load started.
+	Frames []probes.Frame
+	Start  time.Duration
+	// Summary covers the same length from load start as the current run, or all
+	// of the baseline when it is shorter (then Ended is true) or nothing runs.
+	Summary *Summary
+	Ended   bool
+	// Differs names what makes the two hard to compare ("rows 1,000,000 against 6,000,000").
+	Differs []string
+}
+
+// Question asks the person before something is done.
+type Question struct {
+	ID     int
+	Text   string   // one sentence ending in a question mark
+	Detail []string // what exactly will be done, and undone
+	Yes    string   // what y does: "reserve 1,098 pages"
+	No     string   // what n does
+}
+
+// Notice is a message to the person.
+type Notice struct {
+	At    time.Time
+	Text  string
+	Error bool
+}
+
+// Inspected is one backend's exact memory from smaps_rollup, in kB.
+type Inspected struct {
+	Pid     int
+	At      time.Time
+	Took    time.Duration
+	Pss     uint64
+	Rss     uint64
+	Private uint64
+	Shared  uint64
+	Hugetlb uint64
+	Missing string
+}
+
+// ReplayState is where a replay stands.
+type ReplayState struct {
+	Name  string
+	Pos   int // samples shown
+	Total int
+	Ended bool
+	// Interrupted is set for a run without footer.
+	Interrupted bool
+	EndReason   string
+}
