@@ -1,0 +1,225 @@
+package perf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// selfTestWindow is how long an event may stay at 0 under load before it counts as dead. Groups that take turns change
+// every few ms (perf_event_mux_interval_ms, 4 by default).
+const selfTestWindow = 250 * time.Millisecond
+
+// SelfTest finds hardware events that open and do not count: a hypervisor may let a denied event open and stay at 0
+// for ever, groups can be accepted and never be scheduled, and a PMU with one counter per event id counts only one
+// of cycles:u and cycles:k when both run together. It makes page faults and dTLB misses of its own, tries the other
+// layouts for what stays at 0, and gives up what counts in none; those are returned. Call it once, after Open and
+// before the first Read: events that get another layout start again. It takes about 20 ms where all is well, up to some
+// seconds where events are dead. When ctx ends it returns early with the layouts reached so far.
+func (s *Set) SelfTest(ctx context.Context) ([]Missing, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if s.opts.Scope.Postmaster == 0 {
+		return s.settle(ctx)
+	}
+	return s.settleTree(ctx)
+}
+
+// settleTree finds the layouts on the calling thread, because the load is made there and not in the tree.
+func (s *Set) settleTree(ctx context.Context) (missing []Missing, err error) {
+	own := *s
+	own.find = func() ([]target, error) { return []target{{pid: 0, cpu: -1}}, nil }
+	own.units = nil
+	for _, u := range s.units {
+		own.units = append(own.units, &unit{plan: u.plan, want: u.want, layouts: u.layouts, at: u.at})
+	}
+	defer func() { err = errors.Join(err, own.Close()) }()
+	if missing, err = own.attach(own.units); err != nil {
+		return missing, err
+	}
+	more, err := own.settle(ctx)
+	missing = append(missing, more...)
+	if err != nil {
+		return missing, err
+	}
+	var changed []*unit
+	for _, u := range s.units {
+		i := slices.IndexFunc(own.units, func(o *unit) bool { return o.plan.name == u.plan.name })
+		if i >= 0 && own.units[i].layouts[own.units[i].at].String() == u.layouts[u.at].String() {
+			continue
+		}
+		if err := u.close(); err != nil {
+			return missing, err
+		}
+		if i >= 0 {
+			u.want, u.layouts, u.at = own.units[i].want, own.units[i].layouts, own.units[i].at
+			changed = append(changed, u)
+		}
+	}
+	s.units = slices.DeleteFunc(s.units, func(u *unit) bool { return len(u.groups) == 0 && !slices.Contains(changed, u) })
+	more, err = s.attach(changed)
+	return once(append(missing, more...)), err
+}
+
+// trial is what a unit did in one of its layouts.
+type trial struct {
+	at    int
+	alive []string
+	dead  []Missing
+}
+
+// settle moves every unit through its layouts until all its events count. Where no layout does it, the layout with the
+// most living events wins, the dead ones are dropped, and the rest starts again with the best layout.
+func (s *Set) settle(ctx context.Context) ([]Missing, error) {
+	var missing []Missing
+	trials := map[*unit][]trial{}
+	want := make([]string, 0, len(s.events))
+	for _, e := range s.Events() {
+		want = append(want, e.ID)
+	}
+	for moved := true; moved; {
+		moved = false
+		dead, err := s.dead(ctx)
+		if err != nil {
+			return missing, err
+		}
+		for _, u := range slices.Clone(s.units) {
+			t := u.trial(dead)
+			if len(t.dead) == 0 {
+				continue
+			}
+			moved = true
+			trials[u] = append(trials[u], t)
+			if err := u.close(); err != nil {
+				return missing, err
+			}
+			if u.at+1 < len(u.layouts) {
+				u.at++
+			} else {
+				best := bestTrial(trials[u])
+				missing = append(missing, best.dead...)
+				u.reset(best.alive)
+				delete(trials, u)
+			}
+			more, err := s.attach([]*unit{u})
+			missing = append(missing, more...)
+			if err != nil {
+				return missing, err
+			}
+		}
+		s.units = slices.DeleteFunc(s.units, func(u *unit) bool { return len(u.groups) == 0 })
+	}
+	return once(append(missing, s.trim(want)...)), nil
+}
+
+// trial sorts the events of the open layout into the living and the dead.
+func (u *unit) trial(dead map[string]Missing) trial {
+	t := trial{at: u.at}
+	for _, g := range u.groups {
+		for _, e := range g.events {
+			if m, is := dead[e.ID]; is {
+				t.dead = append(t.dead, m)
+			} else {
+				t.alive = append(t.alive, e.ID)
+			}
+		}
+	}
+	return t
+}
+
+// bestTrial returns the first trial with the most living events.
+func bestTrial(ts []trial) trial {
+	return slices.MaxFunc(ts, func(a, b trial) int {
+		if len(a.alive) != len(b.alive) {
+			return len(a.alive) - len(b.alive)
+		}
+		return b.at - a.at
+	})
+}
+
+// dead returns the hardware events that stay at 0 while this thread works, faults and misses the TLB.
+func (s *Set) dead(ctx context.Context) (map[string]Missing, error) {
+	if !slices.ContainsFunc(s.Events(), Event.Hardware) {
+		return nil, nil
+	}
+	before, _, err := s.Read(nil)
+	if err != nil {
+		return nil, err
+	}
+	for start := time.Now(); ; {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("testing perf events: %w", err)
+		}
+		if err := churn(); err != nil {
+			return nil, err
+		}
+		after, failed, err := s.Read(nil)
+		if err != nil {
+			return nil, err
+		}
+		found := silent(before, after, s.events)
+		for _, m := range failed {
+			found[m.ID] = m
+		}
+		if len(found) == 0 || time.Since(start) > selfTestWindow {
+			return found, nil
+		}
+	}
+}
+
+// silent returns the hardware events without a count between two reads.
+func silent(before, after []Reading, events map[string]Event) map[string]Missing {
+	out := map[string]Missing{}
+	for _, a := range after {
+		i := slices.IndexFunc(before, func(b Reading) bool { return b.ID == a.ID })
+		if i < 0 || !events[a.ID].Hardware() {
+			continue
+		}
+		delta, _, counted := Scale(before[i].Per, a.Per)
+		switch {
+		case !counted:
+			out[a.ID] = Missing{ID: a.ID, State: NotCounted, Reason: "it opens and is never scheduled on a counter",
+				Remedy: "stop other profilers, or free a counter with sysctl kernel.nmi_watchdog=0"}
+		case delta == 0:
+			out[a.ID] = Missing{ID: a.ID, State: NotCounted, Reason: "it opens and stays at 0 under load: a hypervisor's event filter, or a counter this CPU does not have",
+				Remedy: "allow the event in the hypervisor's PMU event filter, or measure on another host"}
+		}
+	}
+	return out
+}
+
+// churnBytes is more than the second level TLB of any CPU of the event tables reaches with 4 kB pages (3072 entries).
+const churnBytes = 32 << 20
+
+// churn touches fresh small pages and reads them in an order that defeats the TLB: user and kernel cycles, stores and
+// loads with page walks.
+func churn() error {
+	mem, err := unix.Mmap(-1, 0, churnBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		return fmt.Errorf("mapping memory for the self-test: %w", err)
+	}
+	// Without transparent huge pages in the kernel the advice is refused, and not needed.
+	_ = unix.Madvise(mem, unix.MADV_NOHUGEPAGE)
+	page := os.Getpagesize()
+	pages := len(mem) / page
+	for i := range pages {
+		mem[i*page] = byte(i)
+	}
+	var sum byte
+	const stride = 7919 // prime, so every page is visited once before any is visited again
+	for i, at := 0, 0; i < 2*pages; i++ {
+		at = (at + stride) % pages
+		sum += mem[at*page]
+	}
+	mem[0] = sum
+	if err := unix.Munmap(mem); err != nil {
+		return fmt.Errorf("unmapping the memory of the self-test: %w", err)
+	}
+	return nil
+}
