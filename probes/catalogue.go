@@ -14,6 +14,8 @@ const (
 	Commits              = "commits"
 	Rollbacks            = "rollbacks"
 	ServerLatencyMean    = "server_latency_mean_ms"
+	StmtCalls            = "stmt_calls"
+	StmtExecMS           = "stmt_exec_ms"
 	PageFaults           = "page_faults"
 	PageFaultsMinor      = "page_faults_minor"
 	PageFaultsMajor      = "page_faults_major"
@@ -111,6 +113,8 @@ func Catalogue() []Metric {
 		{CompactStall, "compaction stalls", "stalls", Counter, Down, "/proc/vmstat compact_stall", "system wide", "Times a process waited while the kernel moved memory to make a large page."},
 		{Backends, "backends", "processes", Gauge, Neither, "processes of the server", "", "Processes of the server, auxiliary ones included, pgtlb's own sessions left out."},
 		{RunQueue, "run queue", "tasks", Gauge, Neither, "/proc/stat procs_running", "system wide", "Tasks that run or wait for a processor."},
+		{StmtCalls, "statements", "statements", Counter, Neither, "pg_stat_statements calls", "all databases", "Statements that ended; needs pg_stat_statements."},
+		{StmtExecMS, "statement time", "ms", Counter, Down, "pg_stat_statements total_exec_time", "all databases", "Execution time of the statements that ended; needs pg_stat_statements."},
 		{Commits, "commits", "transactions", Counter, Neither, "pg_stat_database xact_commit", "all databases", "Transactions committed, pgtlb's own included."},
 		{Rollbacks, "rollbacks", "transactions", Counter, Down, "pg_stat_database xact_rollback", "all databases", "Transactions rolled back."},
 		{BlksHit, "buffer hits", "blocks", Counter, Neither, "pg_stat_database blks_hit", "all databases", "Blocks found in shared buffers."},

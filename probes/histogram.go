@@ -58,12 +58,13 @@ func (h *Histogram) QuantileMS(q float64) float64 {
 	return float64(h.h.ValueAtQuantile(q*100)) / 1000
 }
 
-// AtMost counts the latencies of at most d.
+// AtMost counts the latencies of at most d, within the resolution of the
+// histogram (one in a thousand).
 func (h *Histogram) AtMost(d time.Duration) int64 {
 	limit := int64(d / time.Microsecond)
 	var n int64
 	for _, bar := range h.h.Distribution() {
-		if bar.To > limit {
+		if bar.From > limit {
 			break
 		}
 		n += bar.Count

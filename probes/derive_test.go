@@ -1,0 +1,189 @@
+package probes
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+	"time"
+)
+
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Max(1, math.Abs(b)) }
+
+// pair builds two samples one second apart on the sampler's clock.
+func pair(prev, cur Batch) (*Sample, *Sample) {
+	return &Sample{Seq: 1, T: time.Second, Batches: []Batch{prev}},
+		&Sample{Seq: 2, T: 2 * time.Second, Batches: []Batch{cur}}
+}
+
+func TestDeriveCounterUsesTheProbesOwnTimes(t *testing.T) {
+	p, c := pair(
+		Batch{Probe: "x", Readings: []Reading{{ID: TLBShootdowns, Value: 100}}},
+		Batch{Probe: "x", Offset: time.Second, Readings: []Reading{{ID: TLBShootdowns, Value: 160}}})
+	f := Derive(p, c)
+	if v := f.Get(TLBShootdowns); v.Delta != 60 || v.V != 30 {
+		t.Errorf("got %+v, want 60 in 2 s", v)
+	}
+	if f.Elapsed != time.Second {
+		t.Errorf("elapsed %v", f.Elapsed)
+	}
+}
+
+func TestDeriveNeverInventsAFigure(t *testing.T) {
+	p, c := pair(
+		Batch{Probe: "x", Readings: []Reading{{ID: Commits, Value: 100}}},
+		Batch{Probe: "x", Readings: []Reading{{ID: Commits, Value: 40}, {ID: Rollbacks, Value: 3}},
+			Misses: []Miss{{ID: DTLBLoads, Reason: "no PMU"}}})
+	f := Derive(p, c)
+	for id, why := range map[string]string{
+		Commits: reasonBackwards, Rollbacks: reasonFirst, DTLBLoads: "no PMU", TPS: "not measured",
+	} {
+		if v := f.Get(id); v.OK() || v.Missing != why {
+			t.Errorf("%s: %+v, want missing because %q", id, v, why)
+		}
+	}
+	if v := f.Get(ServerTPS); v.OK() {
+		t.Errorf("server TPS of a counter that went backwards: %+v", v)
+	}
+	first := Derive(nil, c)
+	if v := first.Get(Commits); v.Missing != reasonFirst {
+		t.Errorf("first sample: %+v", v)
+	}
+}
+
+// Two CPUs, the second with its counter on for half of the time: 1000 + 2x500.
+func TestDeriveScalesEachCPU(t *testing.T) {
+	perf := func(id string, a, b Part) Reading { return Reading{ID: id, Group: "A", Parts: []Part{a, b}} }
+	p, c := pair(
+		Batch{Probe: "perf", Readings: []Reading{
+			perf(DTLBLoads, Part{0, 0, 0}, Part{0, 0, 0}), perf(DTLBLoadMisses, Part{0, 0, 0}, Part{0, 0, 0})}},
+		Batch{Probe: "perf", Readings: []Reading{
+			perf(DTLBLoads, Part{1000, 100, 100}, Part{500, 100, 50}), perf(DTLBLoadMisses, Part{10, 100, 100}, Part{20, 100, 50})}})
+	f := Derive(p, c)
+	if v := f.Get(DTLBLoads); v.Delta != 2000 || v.RunningPct != 75 {
+		t.Errorf("loads %+v, want 2000 at 75 %%", v)
+	}
+	if v := f.Get(DTLBMissPct); !near(v.V, 2.5) {
+		t.Errorf("miss rate %+v, want 50/2000 = 2.5 %%", v)
+	}
+}
+
+func TestDeriveRefusesARatioAcrossGroups(t *testing.T) {
+	part := func(id, g string, n uint64) Reading { return Reading{ID: id, Group: g, Parts: []Part{{n, n, n}}} }
+	p, c := pair(
+		Batch{Probe: "perf", Readings: []Reading{part(DTLBLoads, "A", 1), part(DTLBLoadMisses, "B", 1)}},
+		Batch{Probe: "perf", Readings: []Reading{part(DTLBLoads, "A", 9), part(DTLBLoadMisses, "B", 9)}})
+	if f := Derive(p, c); f.Get(DTLBMissPct).OK() {
+		t.Errorf("ratio of two groups: %+v", f.Get(DTLBMissPct))
+	}
+}
+
+func TestDeriveTellsANeverScheduledCounterFromZero(t *testing.T) {
+	r := func(v, en, run uint64) Reading { return Reading{ID: Instructions, Parts: []Part{{v, en, run}}} }
+	p, c := pair(Batch{Probe: "perf", Readings: []Reading{r(0, 100, 0)}}, Batch{Probe: "perf", Readings: []Reading{r(0, 900, 0)}})
+	f := Derive(p, c)
+	if v := f.Get(Instructions); v.Missing != reasonNotRun {
+		t.Errorf("%+v", v)
+	}
+}
+
+func hist(ms ...int) *Histogram {
+	h := NewHistogram()
+	for _, m := range ms {
+		h.Record(time.Duration(m) * time.Millisecond)
+	}
+	return h
+}
+
+func TestDeriveLoadsTogetherAndApart(t *testing.T) {
+	batch := func(a, b float64, ha, hb *Histogram) Batch {
+		return Batch{Probe: "load", Readings: []Reading{
+			{ID: Transactions, Label: "a", Value: a}, {ID: Transactions, Label: "b", Value: b},
+			{ID: Latency, Label: "a", Hist: ha}, {ID: Latency, Label: "b", Hist: hb}}}
+	}
+	p, c := pair(batch(10, 20, nil, nil), batch(13, 21, hist(1, 1, 2), hist(9)))
+	f := Derive(p, c)
+	for k, want := range map[Key]float64{
+		{TPS, "a"}: 3, {TPS, "b"}: 1, {TPS, ""}: 4,
+		{LatencyP50, "a"}: 1, {LatencyP50, "b"}: 9, {LatencyMean, ""}: 3.25,
+	} {
+		if v := f.Values[k]; !v.OK() || math.Abs(v.V-want) > 0.01*want {
+			t.Errorf("%v: %+v, want %v", k, v, want)
+		}
+	}
+	if n := c.Batches[0].Readings[2].Hist.Count(); n != 3 {
+		t.Errorf("deriving changed the sample's histogram: %d values", n)
+	}
+}
+
+func TestBackendRatesNeedTheSameProcess(t *testing.T) {
+	b := func(pid int, start, pte, user uint64) Backend {
+		return Backend{Pid: pid, StartTicks: start, Mem: &BackendMem{PageTables: pte}, Use: &BackendUse{User: user}}
+	}
+	p, c := pair(
+		Batch{Probe: "backends", Backends: []Backend{b(1, 7, 100, 0), b(2, 7, 100, 0)}},
+		Batch{Probe: "backends", Backends: []Backend{b(1, 7, 160, 50), b(2, 8, 900, 0)}})
+	rows := Derive(p, c).Backends
+	if r := rows[0].Rates; r == nil || r.PageTables != 60 || r.UserPct != 50 {
+		t.Errorf("rates %+v", r)
+	}
+	if rows[1].Rates != nil {
+		t.Errorf("a reused pid has rates: %+v", rows[1].Rates)
+	}
+}
+
+func TestSampleSurvivesJSON(t *testing.T) {
+	p, c := pair(
+		Batch{Probe: "load", Readings: []Reading{{ID: Transactions, Label: "a", Value: 1}}},
+		Batch{Probe: "load", Readings: []Reading{{ID: Transactions, Label: "a", Value: 5}, {ID: Latency, Label: "a", Hist: hist(1, 2, 3)}}})
+	raw, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Sample
+	if err := json.Unmarshal(raw, &back); err != nil {
+		t.Fatal(err)
+	}
+	a, b := Derive(p, c), Derive(p, &back)
+	for k, v := range a.Values {
+		if b.Values[k] != v {
+			t.Errorf("%v: %+v live, %+v from the file", k, v, b.Values[k])
+		}
+	}
+}
+
+func TestCatalogueIsWhole(t *testing.T) {
+	seen := map[string]bool{}
+	for _, m := range Catalogue() {
+		if m.ID == "" || m.Title == "" || m.Unit == "" || m.Kind == "" || m.Better == "" || m.Source == "" || m.Meaning == "" {
+			t.Errorf("metric with a gap: %+v", m)
+		}
+		if seen[m.ID] {
+			t.Errorf("metric %s twice", m.ID)
+		}
+		seen[m.ID] = true
+	}
+}
+
+func TestHistogramAtMostAndBounds(t *testing.T) {
+	h := hist(1, 5, 10)
+	h.Record(0)
+	h.Record(2 * time.Hour)
+	if n := h.AtMost(5 * time.Millisecond); n != 3 {
+		t.Errorf("at most 5 ms: %d, want 1 µs, 1 ms and 5 ms", n)
+	}
+	if h.Count() != 5 {
+		t.Errorf("count %d", h.Count())
+	}
+}
+
+func FuzzHistogramJSON(f *testing.F) {
+	good, _ := json.Marshal(hist(1, 2))
+	f.Add(good)
+	f.Add([]byte(`"HISTFAAA"`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var h Histogram
+		if json.Unmarshal(data, &h) == nil && h.h != nil {
+			_ = h.QuantileMS(0.5)
+		}
+	})
+}
