@@ -31,47 +31,41 @@ func (s *Set) SelfTest(ctx context.Context) ([]Missing, error) {
 	return s.settleTree(ctx)
 }
 
-// settleTree finds the layouts on the calling thread, because the load is made there and not in the tree.
-func (s *Set) settleTree(ctx context.Context) (missing []Missing, err error) {
+// settleTree finds the layouts on the calling thread, because the load is made there and not in the tree, and opens
+// the tree's events again in the layouts found. They are closed meanwhile: the calling thread may be in the tree too.
+func (s *Set) settleTree(ctx context.Context) ([]Missing, error) {
 	own := *s
 	own.find = func() ([]target, error) { return []target{{pid: 0, cpu: -1}}, nil }
-	own.units = nil
-	for _, u := range s.units {
-		own.units = append(own.units, &unit{plan: u.plan, want: u.want, layouts: u.layouts, at: u.at})
-	}
-	defer func() { err = errors.Join(err, own.Close()) }()
-	if missing, err = own.attach(own.units); err != nil {
-		return missing, err
-	}
-	more, err := own.settle(ctx)
-	missing = append(missing, more...)
-	if err != nil {
-		return missing, err
-	}
-	var changed []*unit
-	for _, u := range s.units {
-		i := slices.IndexFunc(own.units, func(o *unit) bool { return o.plan.name == u.plan.name })
-		if i >= 0 && own.units[i].layouts[own.units[i].at].String() == u.layouts[u.at].String() {
-			continue
-		}
+	for _, u := range own.units {
 		if err := u.close(); err != nil {
-			return missing, err
-		}
-		if i >= 0 {
-			u.want, u.layouts, u.at = own.units[i].want, own.units[i].layouts, own.units[i].at
-			changed = append(changed, u)
+			return nil, err
 		}
 	}
-	s.units = slices.DeleteFunc(s.units, func(u *unit) bool { return len(u.groups) == 0 && !slices.Contains(changed, u) })
-	more, err = s.attach(changed)
-	return once(append(missing, more...)), err
+	missing, err := own.attach(own.units)
+	if err == nil {
+		var more []Missing
+		more, err = own.settle(ctx)
+		missing = append(missing, more...)
+	}
+	for _, u := range own.units {
+		err = errors.Join(err, u.close())
+	}
+	s.units = own.units
+	more, attachErr := s.attach(s.units)
+	return once(append(missing, more...)), errors.Join(err, attachErr)
 }
 
 // trial is what a unit did in one of its layouts.
 type trial struct {
 	at    int
 	alive []string
-	dead  []Missing
+	dead  []silence
+}
+
+// silence is an event without a count. stuck says that it had a counter all the same.
+type silence struct {
+	missing Missing
+	stuck   bool
 }
 
 // settle moves every unit through its layouts until all its events count. Where no layout does it, the layout with the
@@ -99,11 +93,11 @@ func (s *Set) settle(ctx context.Context) ([]Missing, error) {
 			if err := u.close(); err != nil {
 				return missing, err
 			}
-			if u.at+1 < len(u.layouts) {
-				u.at++
-			} else {
+			if u.at = u.next(t); u.at == len(u.layouts) {
 				best := bestTrial(trials[u])
-				missing = append(missing, best.dead...)
+				for _, d := range best.dead {
+					missing = append(missing, d.missing)
+				}
 				u.reset(best.alive)
 				delete(trials, u)
 			}
@@ -118,8 +112,20 @@ func (s *Set) settle(ctx context.Context) ([]Missing, error) {
 	return once(append(missing, s.trim(want)...)), nil
 }
 
+// next returns the layout to try after t. An event that had a counter and stayed at 0 is not helped by groups that
+// still may run together, only by taking turns.
+func (u *unit) next(t trial) int {
+	stuck := slices.ContainsFunc(t.dead, func(d silence) bool { return d.stuck })
+	for i := t.at + 1; i < len(u.layouts); i++ {
+		if u.layouts[i].exclusive || !stuck {
+			return i
+		}
+	}
+	return len(u.layouts)
+}
+
 // trial sorts the events of the open layout into the living and the dead.
-func (u *unit) trial(dead map[string]Missing) trial {
+func (u *unit) trial(dead map[string]silence) trial {
 	t := trial{at: u.at}
 	for _, g := range u.groups {
 		for _, e := range g.events {
@@ -144,7 +150,7 @@ func bestTrial(ts []trial) trial {
 }
 
 // dead returns the hardware events that stay at 0 while this thread works, faults and misses the TLB.
-func (s *Set) dead(ctx context.Context) (map[string]Missing, error) {
+func (s *Set) dead(ctx context.Context) (map[string]silence, error) {
 	if !slices.ContainsFunc(s.Events(), Event.Hardware) {
 		return nil, nil
 	}
@@ -165,7 +171,7 @@ func (s *Set) dead(ctx context.Context) (map[string]Missing, error) {
 		}
 		found := silent(before, after, s.events)
 		for _, m := range failed {
-			found[m.ID] = m
+			found[m.ID] = silence{missing: m}
 		}
 		if len(found) == 0 || time.Since(start) > selfTestWindow {
 			return found, nil
@@ -174,8 +180,8 @@ func (s *Set) dead(ctx context.Context) (map[string]Missing, error) {
 }
 
 // silent returns the hardware events without a count between two reads.
-func silent(before, after []Reading, events map[string]Event) map[string]Missing {
-	out := map[string]Missing{}
+func silent(before, after []Reading, events map[string]Event) map[string]silence {
+	out := map[string]silence{}
 	for _, a := range after {
 		i := slices.IndexFunc(before, func(b Reading) bool { return b.ID == a.ID })
 		if i < 0 || !events[a.ID].Hardware() {
@@ -184,11 +190,13 @@ func silent(before, after []Reading, events map[string]Event) map[string]Missing
 		delta, _, counted := Scale(before[i].Per, a.Per)
 		switch {
 		case !counted:
-			out[a.ID] = Missing{ID: a.ID, State: NotCounted, Reason: "it opens and is never scheduled on a counter",
-				Remedy: "stop other profilers, or free a counter with sysctl kernel.nmi_watchdog=0"}
+			out[a.ID] = silence{missing: Missing{ID: a.ID, State: NotCounted,
+				Reason: "it opens and is never scheduled on a counter",
+				Remedy: "stop other profilers, or free a counter with sysctl kernel.nmi_watchdog=0"}}
 		case delta == 0:
-			out[a.ID] = Missing{ID: a.ID, State: NotCounted, Reason: "it opens and stays at 0 under load: a hypervisor's event filter, or a counter this CPU does not have",
-				Remedy: "allow the event in the hypervisor's PMU event filter, or measure on another host"}
+			out[a.ID] = silence{stuck: true, missing: Missing{ID: a.ID, State: NotCounted,
+				Reason: "it opens and stays at 0 under load: a hypervisor's event filter, or a counter this CPU does not have",
+				Remedy: "allow the event in the hypervisor's PMU event filter, or measure on another host"}}
 		}
 	}
 	return out
