@@ -37,7 +37,7 @@ type Param struct {
 }
 
 // Values holds the parameters of one load by name; Param defaults are filled in
-// by Scenario.Values.
+// by Scenario.Resolve.
 type Values map[string]int64
 
 // WorkerEnv is what a worker knows of itself.
@@ -50,6 +50,11 @@ type WorkerEnv struct {
 // Worker is one client. Do runs one transaction and returns when its answer has
 // arrived to the last byte. A *pgconn.PgError is a failed transaction, after
 // which the worker goes on; any other error ends it.
+//
+// ctx ends when the load is cancelled. A worker needs it only for what it does
+// beside the server, such as sleeping: a query in flight is ended by the Runner
+// with a cancel request, so Do hands context.Background to the connection and
+// spares itself a context watch for each transaction.
 type Worker interface {
 	Do(ctx context.Context) error
 }

@@ -1,0 +1,136 @@
+package lab
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Roots are where the kernel's files are; the zero value is this machine. Tests put fixtures there.
+type Roots struct{ Proc, Sys string }
+
+func (r Roots) proc(elem ...string) string {
+	return filepath.Join(append([]string{cmpOr(r.Proc, "/proc")}, elem...)...)
+}
+
+func (r Roots) sys(elem ...string) string {
+	return filepath.Join(append([]string{cmpOr(r.Sys, "/sys")}, elem...)...)
+}
+
+func cmpOr(s, def string) string {
+	if s == "" {
+		return def
+	}
+	return s
+}
+
+// memory is what a lab needs of /proc/meminfo, in bytes; HugepageKB is the default huge page size, 0 where there is none.
+type memory struct {
+	Total, Available int64
+	HugepageKB       int
+}
+
+// readMemory reads /proc/meminfo and lowers Available to what the tightest memory cgroup leaves.
+func readMemory(r Roots) (memory, error) {
+	f, err := os.Open(r.proc("meminfo"))
+	if err != nil {
+		return memory{}, fmt.Errorf("reading the memory size: %w", err)
+	}
+	defer f.Close()
+	m := memory{Available: -1}
+	for sc := bufio.NewScanner(f); sc.Scan(); {
+		name, rest, _ := strings.Cut(sc.Text(), ":")
+		fields := strings.Fields(rest)
+		if len(fields) == 0 {
+			continue
+		}
+		kb, err := strconv.ParseInt(fields[0], 10, 64)
+		if err != nil {
+			continue
+		}
+		switch name {
+		case "MemTotal":
+			m.Total = kb << 10
+		case "MemAvailable":
+			m.Available = kb << 10
+		case "Hugepagesize":
+			m.HugepageKB = int(kb)
+		}
+	}
+	if m.Total == 0 || m.Available < 0 {
+		return memory{}, fmt.Errorf("reading the memory size: %s lacks MemTotal or MemAvailable", f.Name())
+	}
+	if left, ok := cgroupMemoryLeft(r); ok && left < m.Available {
+		m.Available = left
+	}
+	return m, nil
+}
+
+// cgroupMemoryLeft is limit less usage of the tightest level of our own memory cgroup, version 2 or 1.
+func cgroupMemoryLeft(r Roots) (int64, bool) {
+	b, err := os.ReadFile(r.proc("self", "cgroup"))
+	if err != nil {
+		return 0, false
+	}
+	left, found := int64(0), false
+	for _, line := range strings.Split(string(b), "\n") {
+		parts := strings.SplitN(line, ":", 3)
+		if len(parts) != 3 {
+			continue
+		}
+		base, limit, usage := "", "", ""
+		switch {
+		case parts[0] == "0" && parts[1] == "":
+			base, limit, usage = r.sys("fs/cgroup"), "memory.max", "memory.current"
+		case parts[1] == "memory":
+			base, limit, usage = r.sys("fs/cgroup/memory"), "memory.limit_in_bytes", "memory.usage_in_bytes"
+		default:
+			continue
+		}
+		// In a container the path may name levels that are not mounted here: those files are missing and do not count.
+		for dir := filepath.Clean("/" + parts[2]); ; dir = filepath.Dir(dir) {
+			lim, err1 := readInt(filepath.Join(base, dir, limit)) // "max" is not a number: no limit
+			use, err2 := readInt(filepath.Join(base, dir, usage))
+			if err1 == nil && err2 == nil && (!found || lim-use < left) {
+				left, found = max(lim-use, 0), true
+			}
+			if dir == "/" {
+				break
+			}
+		}
+	}
+	return left, found
+}
+
+func readInt(path string) (int64, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
+}
+
+// maxDefaultBuffers bounds the shared_buffers a lab takes when nobody says how much.
+const maxDefaultBuffers = 2 << 30
+
+// defaultBuffers is a quarter of the available memory, 2 GB at most, in whole MB and at least 16 MB.
+func defaultBuffers(m memory) int64 {
+	n := min(m.Available/4, maxDefaultBuffers)
+	return max(n>>20<<20, 16<<20)
+}
+
+// checkBuffers refuses shared buffers that cannot fit. With huge pages the memory may already sit in a pool, which
+// MemAvailable does not count, so there only the size of the machine is the limit.
+func checkBuffers(size int64, p Pages, m memory) error {
+	limit, what := m.Available, "available on this machine"
+	if p != Pages4kB {
+		limit, what = m.Total, "in this machine"
+	}
+	if size <= limit {
+		return nil
+	}
+	return fmt.Errorf("shared_buffers of %s do not fit into the %s of memory %s; choose a smaller --shared-buffers", formatBytes(size), formatBytes(limit), what)
+}
