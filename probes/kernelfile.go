@@ -1,0 +1,156 @@
+package probes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+	"slices"
+)
+
+// source is a Probe over files of the kernel: it is opened by reading once, and
+// offers the metrics that this first read found.
+type source struct {
+	name    string
+	metrics []Metric
+	read    func() ([]Reading, []Miss, error)
+}
+
+// openSource reads once to find out which of the wanted metrics are there.
+// Those that are not come back with the reason; the probe is nil when there are
+// none at all.
+func openSource(name string, wanted []Metric, read func() ([]Reading, []Miss, error)) (Probe, []Miss) {
+	readings, misses, err := read()
+	s := &source{name: name, read: read}
+	var missing []Miss
+	for _, m := range wanted {
+		if hasReading(readings, m.ID) {
+			s.metrics = append(s.metrics, m)
+			continue
+		}
+		missing = append(missing, missFor(m.ID, misses, err))
+	}
+	if len(s.metrics) == 0 {
+		return nil, missing
+	}
+	return s, missing
+}
+
+func hasReading(readings []Reading, id string) bool {
+	return slices.ContainsFunc(readings, func(r Reading) bool { return r.ID == id })
+}
+
+// missFor returns the miss that says most about why a metric has no reading.
+func missFor(id string, misses []Miss, err error) Miss {
+	for _, m := range misses {
+		if m.ID == id {
+			return m
+		}
+	}
+	var u *Unavailable
+	switch {
+	case errors.As(err, &u):
+		return Miss{ID: id, Reason: u.Reason, Remedy: u.Remedy}
+	case err != nil:
+		return Miss{ID: id, Reason: err.Error()}
+	}
+	return Miss{ID: id, Reason: "the source does not have it"}
+}
+
+func (s *source) Name() string      { return s.name }
+func (s *source) Metrics() []Metric { return slices.Clone(s.metrics) }
+func (s *source) Close() error      { return nil }
+
+// Read reads the files again. A metric that was there when the probe was opened
+// and is not there now is a miss.
+func (s *source) Read(context.Context) (Batch, error) {
+	readings, misses, err := s.read()
+	b := Batch{Probe: s.name, Readings: readings}
+	for _, m := range s.metrics {
+		if !hasReading(readings, m.ID) {
+			b.Misses = append(b.Misses, missFor(m.ID, misses, err))
+		}
+	}
+	return b, err
+}
+
+// unreadable turns the error of reading a kernel file into an Unavailable in
+// words a person can act on. ifAbsent is the reason when the file is not there.
+func unreadable(path string, err error, ifAbsent string) error {
+	u := &Unavailable{What: path}
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && runtime.GOOS != "linux":
+		u.Reason = "unavailable on this system (" + runtime.GOOS + ")"
+	case errors.Is(err, fs.ErrNotExist):
+		u.Reason = ifAbsent
+		if u.Reason == "" {
+			u.Reason = "there is no " + path
+		}
+	case errors.Is(err, fs.ErrPermission):
+		u.Reason = "permission denied on " + path
+	default:
+		return fmt.Errorf("reading %s: %w", path, err)
+	}
+	return u
+}
+
+// fileBuffer reads small kernel files again and again into the same memory.
+type fileBuffer struct{ b []byte }
+
+// read returns the content of a file; it is valid until the next call.
+func (f *fileBuffer) read(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if f.b == nil {
+		f.b = make([]byte, 0, 4096)
+	}
+	f.b = f.b[:0]
+	for {
+		n, err := file.Read(f.b[len(f.b):cap(f.b)])
+		f.b = f.b[:len(f.b)+n]
+		if err == io.EOF {
+			return f.b, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(f.b) == cap(f.b) {
+			f.b = slices.Grow(f.b, cap(f.b))
+		}
+	}
+}
+
+// parseDecimal reads a decimal number that fits 64 bits. It takes bytes, so
+// that reading a file per process and second costs no allocation.
+func parseDecimal(b []byte) (uint64, bool) {
+	if len(b) == 0 {
+		return 0, false
+	}
+	var n uint64
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		d := uint64(c - '0')
+		if n > (1<<64-1-d)/10 {
+			return 0, false
+		}
+		n = n*10 + d
+	}
+	return n, true
+}
+
+// metricsOf looks ids of this package up in the catalogue.
+func metricsOf(ids ...string) []Metric {
+	out := make([]Metric, len(ids))
+	for i, id := range ids {
+		out[i] = MustLookup(id)
+	}
+	return out
+}
