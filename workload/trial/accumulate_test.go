@@ -1,0 +1,168 @@
+package trial
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"pgtlb/probes"
+)
+
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if math.Abs(got-want) > 1e-6*math.Max(1, math.Abs(want)) {
+		t.Errorf("%s is %v, want %v", what, got, want)
+	}
+}
+
+func TestSummaryOfAKnownRun(t *testing.T) {
+	frames := Frames(published4kB().run())
+	s := Summarize(frames)
+	near(t, "seconds", s.Seconds, 25)
+	near(t, "TPS", s.Get(probes.TPS).Value, 54263)
+	near(t, "TPS of the scenario", s.Of(probes.TPS, "point-select").Value, 54263)
+	near(t, "transactions", s.Get(probes.Transactions).Total, 54263*25)
+	near(t, "latency", s.Get(probes.LatencyP99).Value, 0.147)
+	near(t, "faults", s.Get(probes.PageFaults).Total, 1397551)
+	near(t, "faults per second", s.Get(probes.PageFaults).Value, 1397551./25)
+	near(t, "dTLB miss rate", s.Get(probes.DTLBMissPct).Value, 2.73)
+	pt := s.Get(probes.PageTables)
+	near(t, "PageTables at the start", pt.Start, 40_000)
+	near(t, "PageTables at the end", pt.End, 434_176)
+	near(t, "PageTables", pt.Value, 434_176)
+	if f := s.Get(probes.WalkCyclesPct); f.OK() {
+		t.Errorf("a figure that was never measured is %+v", f)
+	}
+	if n := s.Latency[""].Count(); n != 2500 {
+		t.Errorf("%d latencies, want 2500", n)
+	}
+}
+
+// A ratio over a window is that of the totals: the mean of the ratios would be
+// (10 + 1) / 2 here.
+func TestRatioComesFromTotals(t *testing.T) {
+	frame := func(loads, misses float64) probes.Frame {
+		return probes.Frame{Elapsed: time.Second, Values: map[probes.Key]probes.Value{
+			{ID: probes.DTLBLoads}:      {V: loads, Delta: loads},
+			{ID: probes.DTLBLoadMisses}: {V: misses, Delta: misses},
+			{ID: probes.DTLBMissPct}:    {V: 100 * misses / loads, RunningPct: 80},
+		}}
+	}
+	s := Summarize([]probes.Frame{frame(100, 10), frame(900, 9)})
+	near(t, "miss rate", s.Get(probes.DTLBMissPct).Value, 1.9)
+	near(t, "running", s.Get(probes.DTLBMissPct).RunningPct, 80)
+}
+
+func TestMissingIntervalsDoNotDiluteARate(t *testing.T) {
+	there := probes.Frame{Elapsed: time.Second, Values: map[probes.Key]probes.Value{
+		{ID: probes.PageFaults}: {V: 50, Delta: 50}, {ID: probes.RunQueue}: {V: 4},
+	}}
+	gone := probes.Frame{Elapsed: time.Second, Values: map[probes.Key]probes.Value{
+		{ID: probes.PageFaults}: {Missing: "counter went backwards"},
+	}, Misses: []probes.Miss{{ID: probes.RunQueue, Reason: "file vanished"}, {ID: probes.DTLBLoads, Reason: "no PMU"}}}
+	s := Summarize([]probes.Frame{there, gone, there, gone})
+	near(t, "rate", s.Get(probes.PageFaults).Value, 50)
+	near(t, "total", s.Get(probes.PageFaults).Total, 100)
+	near(t, "mean level", s.Get(probes.RunQueue).Value, 4)
+	if got := s.Get(probes.DTLBLoads).Missing; got != "no PMU" {
+		t.Errorf("reason is %q", got)
+	}
+}
+
+// When the sample of the stop is taken, the clients' page tables may be gone.
+func TestLevelIsThatBeforeTheClientsLeft(t *testing.T) {
+	b := published4kB()
+	full := b.gauges[probes.PageTables]
+	b.gauges[probes.PageTables] = func(second int) float64 {
+		if second >= b.seconds {
+			return 41_000
+		}
+		return full(second)
+	}
+	s := Summarize(Frames(b.run()))
+	near(t, "PageTables", s.Get(probes.PageTables).Value, 434_176)
+	near(t, "largest", s.Get(probes.PageTables).Max, 434_176)
+}
+
+func TestAccumulatorAgreesWithItselfAtEveryTick(t *testing.T) {
+	frames := Frames(published4kB().run())
+	from, to, ok := LoadWindow(frames)
+	if !ok || from != lead+1 || to != len(frames) {
+		t.Fatalf("window is %d to %d of %d, %v", from, to, len(frames), ok)
+	}
+	a := NewAccumulator()
+	a.Begin(frames[from-1])
+	var early *Summary
+	for i := from; i < to; i++ {
+		a.Add(frames[i])
+		if i == from+4 {
+			early = a.Summary()
+		}
+	}
+	whole, first := Summarize(frames), SummarizeFirst(frames, 5*time.Second)
+	for k, f := range whole.Figures {
+		if got := a.Summary().Figures[k]; got != f {
+			t.Errorf("%v: accumulated %+v, summarized %+v", k, got, f)
+		}
+	}
+	for k, f := range first.Figures {
+		if early.Figures[k] != f {
+			t.Errorf("%v: after 5 s %+v, first 5 s of the run %+v", k, early.Figures[k], f)
+		}
+	}
+	if early.Latency[""].Count() != 500 {
+		t.Errorf("an earlier summary changed: %d latencies", early.Latency[""].Count())
+	}
+}
+
+func TestLoadWindow(t *testing.T) {
+	start := []probes.Mark{{Kind: probes.LoadStarted}}
+	stop := []probes.Mark{{Kind: probes.LoadStopped}}
+	for name, c := range map[string]struct {
+		marks    map[int][]probes.Mark
+		from, to int
+		ok       bool
+	}{
+		"no load":           {nil, 0, 6, false},
+		"start and stop":    {map[int][]probes.Mark{1: start, 4: stop}, 2, 5, true},
+		"still running":     {map[int][]probes.Mark{1: start}, 2, 6, true},
+		"two, overlapping":  {map[int][]probes.Mark{0: start, 1: start, 3: stop, 4: stop}, 1, 5, true},
+		"stop only":         {map[int][]probes.Mark{3: stop}, 0, 4, false},
+		"start at the end":  {map[int][]probes.Mark{5: start}, 6, 6, true},
+		"both in one frame": {map[int][]probes.Mark{2: append(append([]probes.Mark{}, start...), stop...)}, 3, 3, true},
+	} {
+		frames := make([]probes.Frame, 6)
+		for i, m := range c.marks {
+			frames[i].Marks = m
+		}
+		from, to, ok := LoadWindow(frames)
+		if from != c.from || to != c.to || ok != c.ok {
+			t.Errorf("%s: %d to %d, %v; want %d to %d, %v", name, from, to, ok, c.from, c.to, c.ok)
+		}
+		Summarize(frames)
+	}
+}
+
+func TestFillEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		seconds int
+		faults  func(int) float64
+		clear   bool
+		at      int // seconds after the start of the load
+		why     string
+	}{
+		"fills in 10 s": {40, func(s int) float64 { return 100 + 22_000*max(0, 1-float64(s)/10) }, true, 9, "had fallen"},
+		"level":         {40, level(120), true, 0, "stayed level"},
+		"noisy level":   {40, func(s int) float64 { return 100 + 20*float64(s%3) }, true, 0, "stayed level"},
+		"still falling": {40, func(s int) float64 { return 22_000 - 500*float64(s) }, false, 40, "still becoming fewer"},
+		"short":         {8, level(120), false, 8, "too short"},
+		"not measured":  {40, nil, false, 40, "not measured"},
+	} {
+		b := builder{meta: published4kB().meta, seconds: c.seconds, tps: 10, latency: time.Millisecond, faults: c.faults}
+		fill := FillEnd(Frames(b.run()))
+		if fill.Clear != c.clear || fill.At-(lead+1) != c.at || !strings.Contains(fill.Why, c.why) {
+			t.Errorf("%s: ends %d s after the start, clear %v, %q; want %d, %v, %q", name, fill.At-(lead+1), fill.Clear, fill.Why, c.at, c.clear, c.why)
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package trial
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"pgtlb/probes"
+)
+
+// longestLine bounds what one line of a run file may take of memory; a sample
+// of 5,000 backends has about 2 MB.
+const longestLine = 16 << 20
+
+// Read reads a run file. What it must leave out (a line cut in the middle, a
+// damaged line) is in Run.Warnings; an error means that the file is no run, or
+// one of a newer format.
+func Read(path string) (*Run, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading run: %w", err)
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err == nil && !st.Mode().IsRegular() {
+		return nil, fmt.Errorf("reading run: %s is not a file", path)
+	}
+	run, err := parseRun(f)
+	if err != nil {
+		return nil, fmt.Errorf("reading run %s: %w", path, err)
+	}
+	return run, nil
+}
+
+// Frames derives what the samples of a run say: one frame for each sample, of
+// which the first knows levels only.
+func Frames(run *Run) []probes.Frame {
+	if run == nil {
+		return nil
+	}
+	frames := make([]probes.Frame, len(run.Samples))
+	var prev *probes.Sample
+	for i := range run.Samples {
+		cur := &run.Samples[i]
+		frames[i] = probes.Derive(prev, cur)
+		prev = cur
+	}
+	return frames
+}
+
+// parseRun reads a run from its lines.
+func parseRun(r io.Reader) (*Run, error) {
+	in := newLineReader(r)
+	meta, err := readHeader(in)
+	if err != nil {
+		return nil, err
+	}
+	run := &Run{Meta: *meta}
+	damaged := damage{}
+	for {
+		text, whole, err := in.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if run.End != nil {
+			run.Warnings = append(run.Warnings, fmt.Sprintf("lines behind the footer, from line %d on, were left out", in.number))
+			break
+		}
+		run.take(text, whole, in.number, &damaged)
+	}
+	run.Warnings = append(run.Warnings, damaged.warnings()...)
+	if run.End == nil {
+		run.Warnings = append(run.Warnings, "the recording was interrupted: the file has no footer")
+	}
+	return run, nil
+}
+
+// take adds one line to the run, or to the damage.
+func (run *Run) take(text []byte, whole bool, number int, d *damage) {
+	var l line
+	switch {
+	case text == nil:
+		d.add(number, "is too long")
+	case len(bytes.TrimSpace(text)) == 0:
+	case decode(text, &l) != nil && !whole:
+		d.cut = number
+	case decode(text, &l) != nil:
+		d.add(number, "could not be read")
+	case l.Sample != nil && len(run.Samples) > 0 && l.Sample.T <= run.Samples[len(run.Samples)-1].T:
+		d.add(number, "is not later than the one before")
+	case l.Sample != nil:
+		run.Samples = append(run.Samples, *l.Sample)
+	case l.End != nil:
+		run.End = l.End
+	default:
+		d.add(number, "is of an unknown kind")
+	}
+}
+
+// decode reads one line.
+func decode(text []byte, l *line) error {
+	*l = line{}
+	return json.Unmarshal(text, l)
+}
+
+// readHeader reads the first line and judges whether this program can go on.
+func readHeader(in *lineReader) (*Meta, error) {
+	text, _, err := in.next()
+	if errors.Is(err, io.EOF) {
+		return nil, errors.New("the file is empty")
+	}
+	if err != nil {
+		return nil, err
+	}
+	// The schema is looked at first: a newer header may not fit this one's types.
+	var probe struct {
+		Header *struct {
+			Schema int `json:"schema"`
+		} `json:"header"`
+	}
+	if json.Unmarshal(text, &probe) != nil || probe.Header == nil || probe.Header.Schema < 1 {
+		return nil, errors.New("not a pgtlb run: the first line is not the header of one")
+	}
+	if probe.Header.Schema > Schema {
+		return nil, fmt.Errorf("written by a newer pgtlb: format %d, this one reads up to %d", probe.Header.Schema, Schema)
+	}
+	var l line
+	if err := decode(text, &l); err != nil {
+		return nil, fmt.Errorf("the header is damaged: %w", err)
+	}
+	return l.Header, nil
+}
+
+// damage collects what a reader leaves out, so that a badly damaged file gives
+// one sentence for each kind and not one for each line.
+type damage struct {
+	cut   int // the number of the last line, if it ends in the middle
+	kinds []string
+	first map[string]int
+	count map[string]int
+}
+
+func (d *damage) add(number int, kind string) {
+	if d.first == nil {
+		d.first, d.count = map[string]int{}, map[string]int{}
+	}
+	if d.count[kind] == 0 {
+		d.kinds = append(d.kinds, kind)
+		d.first[kind] = number
+	}
+	d.count[kind]++
+}
+
+func (d *damage) warnings() []string {
+	var out []string
+	for _, kind := range d.kinds {
+		w := fmt.Sprintf("line %d %s and was left out", d.first[kind], kind)
+		if more := d.count[kind] - 1; more > 0 {
+			w += fmt.Sprintf(", as were %d later ones", more)
+		}
+		out = append(out, w)
+	}
+	if d.cut > 0 {
+		out = append(out, fmt.Sprintf("line %d, the last, is cut in the middle and was left out", d.cut))
+	}
+	return out
+}
+
+// lineReader reads lines of at most longestLine bytes.
+type lineReader struct {
+	r      *bufio.Reader
+	number int // of the line read last, from 1
+	buf    []byte
+}
+
+func newLineReader(r io.Reader) *lineReader {
+	return &lineReader{r: bufio.NewReaderSize(r, 1<<16)}
+}
+
+// next returns the next line without its end; whole is false for a last line
+// that has none. A line that is too long comes as nil. The line is valid until
+// the next call.
+func (l *lineReader) next() (text []byte, whole bool, err error) {
+	l.buf = l.buf[:0]
+	tooLong, any := false, false
+	for {
+		part, err := l.r.ReadSlice('\n')
+		any = any || len(part) > 0
+		if tooLong = tooLong || len(l.buf)+len(part) > longestLine; !tooLong {
+			l.buf = append(l.buf, part...)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if err != nil && (!errors.Is(err, io.EOF) || !any) {
+			return nil, false, err
+		}
+		l.number++
+		if tooLong {
+			return nil, err == nil, nil
+		}
+		return bytes.TrimSuffix(l.buf, []byte("\n")), err == nil, nil
+	}
+}

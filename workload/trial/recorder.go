@@ -1,0 +1,261 @@
+package trial
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"pgtlb/probes"
+)
+
+// Extension ends the name of every run file.
+const Extension = ".ndjson"
+
+// line is one line of a run file: exactly one of its parts is set.
+type line struct {
+	Header *Meta          `json:"header,omitempty"`
+	Sample *probes.Sample `json:"sample,omitempty"`
+	End    *End           `json:"end,omitempty"`
+}
+
+// file is what a Recorder needs of *os.File.
+type file interface {
+	io.WriteSeeker
+	io.Closer
+	Truncate(size int64) error
+	Sync() error
+}
+
+// Recorder appends a run to its file as it happens: a header line, one line for
+// each sample, a footer. Each line is one write, so that a program that dies
+// leaves whole lines and at most one that is cut. Its methods are called by one
+// goroutine.
+type Recorder struct {
+	f       file
+	path    string
+	meta    Meta
+	size    int64 // bytes of whole lines
+	stopped bool
+	lost    int // samples that came after the recording stopped
+	buf     bytes.Buffer
+}
+
+// Create makes a new run file in dir, which it makes too (0700) where it is
+// missing, and writes the header. The file is readable by its owner only. An
+// empty meta.Name becomes RunName(meta); a name that is taken gets a number
+// behind it, also when two programs start at the same moment.
+func Create(dir string, meta Meta) (*Recorder, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("making the directory for runs: %w", err)
+	}
+	meta = withoutSecrets(meta)
+	meta.Schema = Schema
+	if meta.Created.IsZero() {
+		meta.Created = time.Now()
+	}
+	if meta.Name == "" {
+		meta.Name = RunName(meta)
+	}
+	f, name, err := createUnique(dir, safeName(meta.Name))
+	if err != nil {
+		return nil, fmt.Errorf("creating the run file: %w", err)
+	}
+	meta.Name = name
+	r := &Recorder{f: f, path: f.Name(), meta: meta}
+	if err := r.write(line{Header: &meta}); err != nil {
+		return nil, errors.Join(err, f.Close(), os.Remove(f.Name()))
+	}
+	return r, nil
+}
+
+// createUnique opens name+Extension in dir for writing, or name-2, name-3 …
+// where that exists already.
+func createUnique(dir, name string) (*os.File, string, error) {
+	const tries = 1000
+	for i := 1; i <= tries; i++ {
+		unique := name
+		if i > 1 {
+			unique += "-" + strconv.Itoa(i)
+		}
+		f, err := os.OpenFile(filepath.Join(dir, unique+Extension), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err == nil {
+			return f, unique, nil
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return nil, "", err
+		}
+	}
+	return nil, "", fmt.Errorf("%d files are named %s already", tries, name)
+}
+
+// Name is the run's final name, Path its file.
+func (r *Recorder) Name() string { return r.meta.Name }
+
+// Path is the run's file.
+func (r *Recorder) Path() string { return r.path }
+
+// Meta is the header as written.
+func (r *Recorder) Meta() Meta { return r.meta }
+
+// Append writes one sample, without the text of queries. The first write that
+// fails stops the recording: the file is cut back to its last whole line, the
+// error is returned once, and what comes later is only counted.
+func (r *Recorder) Append(s *probes.Sample) error {
+	if r.stopped {
+		r.lost++
+		return nil
+	}
+	err := r.write(line{Sample: withoutQueries(s)})
+	if err != nil {
+		r.lost++
+	}
+	return err
+}
+
+// Close writes the footer, which notes samples that could not be written, and
+// closes the file. The run stays readable when the footer does not fit.
+func (r *Recorder) Close(end End) error {
+	if r.lost > 0 {
+		note := fmt.Sprintf("%d samples at the end could not be written", r.lost)
+		end.Note = strings.TrimPrefix(end.Note+"; "+note, "; ")
+	}
+	// Once stopped, the disk may have room again for one short line; if not,
+	// the error has been reported already.
+	err := r.write(line{End: &end})
+	if r.lost > 0 {
+		err = nil
+	}
+	if serr := r.f.Sync(); err == nil && serr != nil {
+		err = fmt.Errorf("writing the run to disk: %w", serr)
+	}
+	if cerr := r.f.Close(); err == nil && cerr != nil {
+		err = fmt.Errorf("closing the run file: %w", cerr)
+	}
+	return err
+}
+
+// write appends one line in one write call, or leaves the file as it was.
+func (r *Recorder) write(l line) error {
+	r.buf.Reset()
+	if err := json.NewEncoder(&r.buf).Encode(l); err != nil {
+		return fmt.Errorf("encoding a line of the run: %w", err)
+	}
+	n, err := r.f.Write(r.buf.Bytes())
+	if err == nil {
+		r.size += int64(n)
+		return nil
+	}
+	r.stopped = true
+	err = fmt.Errorf("recording stopped, the run so far is kept: %w", err)
+	if n > 0 {
+		err = errors.Join(err, r.cutBack())
+	}
+	return err
+}
+
+// cutBack removes what was written of a line that did not fit.
+func (r *Recorder) cutBack() error {
+	if err := r.f.Truncate(r.size); err != nil {
+		return fmt.Errorf("removing half a line: %w", err)
+	}
+	if _, err := r.f.Seek(r.size, io.SeekStart); err != nil {
+		return fmt.Errorf("removing half a line: %w", err)
+	}
+	return nil
+}
+
+// withoutQueries copies a sample without the text of queries, which may hold
+// passwords and personal data.
+func withoutQueries(s *probes.Sample) *probes.Sample {
+	c := *s
+	c.Batches = slices.Clone(s.Batches)
+	for i, b := range c.Batches {
+		if b.Backends == nil {
+			continue
+		}
+		c.Batches[i].Backends = slices.Clone(b.Backends)
+		for j := range c.Batches[i].Backends {
+			c.Batches[i].Backends[j].Query = ""
+		}
+	}
+	return &c
+}
+
+// The places where a password can stand in a command line or a setting.
+var (
+	keywordPassword = regexp.MustCompile(`(?i)\b(password|passwd|sslpassword)(\s*=\s*)('(?:[^'\\]|\\.)*'|"[^"]*"|[^\s&'"]+)`)
+	uriPassword     = regexp.MustCompile(`(://[^\s:/@]*):[^\s/@]*@`)
+)
+
+// redact takes passwords out of connection strings.
+func redact(s string) string {
+	s = keywordPassword.ReplaceAllString(s, "${1}${2}***")
+	return uriPassword.ReplaceAllString(s, "${1}:***@")
+}
+
+// withoutSecrets takes passwords out of the texts of a header that may hold
+// connection strings.
+func withoutSecrets(m Meta) Meta {
+	m.Command = redact(m.Command)
+	m.Note = redact(m.Note)
+	m.Server.Where = redact(m.Server.Where)
+	m.Server.Settings = slices.Clone(m.Server.Settings)
+	for i := range m.Server.Settings {
+		m.Server.Settings[i].Value = redact(m.Server.Settings[i].Value)
+	}
+	return m
+}
+
+// RunName makes a name from the start time, the scenarios and the page mode:
+// "20261130-134512-point-select-4kB".
+func RunName(m Meta) string {
+	parts := []string{m.Created.Local().Format("20060102-150405")}
+	if label := scenarios(m); label != "" {
+		parts = append(parts, label)
+	} else {
+		parts = append(parts, "watch")
+	}
+	if m.Pages != "" {
+		parts = append(parts, m.Pages)
+	}
+	return safeName(strings.Join(parts, "-"))
+}
+
+// scenarios names the loads of a run: "point-select+join-aggregate".
+func scenarios(m Meta) string {
+	names := make([]string, len(m.Loads))
+	for i, l := range m.Loads {
+		names[i] = l.Scenario
+	}
+	return strings.Join(names, "+")
+}
+
+// safeName keeps of a name what is safe in every file system and shell.
+func safeName(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', strings.ContainsRune("+-_.", r):
+			return r
+		}
+		return '-'
+	}, s)
+	s = strings.TrimLeft(s, ".-")
+	const longest = 150 // leaves room below the 255 bytes of file systems
+	if len(s) > longest {
+		s = s[:longest]
+	}
+	if s == "" {
+		return "run"
+	}
+	return s
+}

@@ -1,0 +1,359 @@
+package trial
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"pgtlb/probes"
+)
+
+// Store is a directory of run files.
+type Store struct{ dir string }
+
+// baselineFile holds the name of the run that is the baseline. The dot keeps it
+// out of the way of globs over runs.
+const baselineFile = ".baseline"
+
+// DefaultDir is where runs are kept: $XDG_STATE_HOME/pgtlb/runs, or
+// ~/.local/state/pgtlb/runs.
+func DefaultDir() (string, error) {
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "pgtlb", "runs"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil || !filepath.IsAbs(home) {
+		return "", errors.New("no place for runs: neither XDG_STATE_HOME nor HOME is set")
+	}
+	return filepath.Join(home, ".local", "state", "pgtlb", "runs"), nil
+}
+
+// OpenStore opens the store in dir, or in DefaultDir when dir is empty, makes
+// the directory where it is missing (0700) and makes sure that runs can be
+// written there.
+func OpenStore(dir string) (*Store, error) {
+	if dir == "" {
+		var err error
+		if dir, err = DefaultDir(); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("runs cannot be kept in %s: %w", dir, reason(err))
+	}
+	f, err := os.CreateTemp(dir, ".writable-")
+	if err != nil {
+		return nil, fmt.Errorf("runs cannot be kept in %s: %w", dir, reason(err))
+	}
+	if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
+		return nil, fmt.Errorf("runs cannot be kept in %s: %w", dir, reason(err))
+	}
+	return &Store{dir: dir}, nil
+}
+
+// reason takes the path out of a file error where the sentence names it already.
+func reason(err error) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return pe.Err
+	}
+	return err
+}
+
+// Dir is the store's directory.
+func (s *Store) Dir() string { return s.dir }
+
+// Create starts the recording of a run in the store.
+func (s *Store) Create(meta Meta) (*Recorder, error) { return Create(s.dir, meta) }
+
+// List returns the runs of the store, newest first. It reads the head and the
+// tail of each file only; a file that is no readable run says so in Problem.
+func (s *Store) List() ([]RunInfo, error) {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return nil, fmt.Errorf("listing runs: %w", err)
+	}
+	baseline, _ := s.Baseline()
+	var out []RunInfo
+	for _, e := range entries {
+		if e.Type().IsRegular() && strings.HasSuffix(e.Name(), Extension) && !strings.HasPrefix(e.Name(), ".") {
+			info := Info(filepath.Join(s.dir, e.Name()))
+			info.Baseline = info.Name == baseline
+			out = append(out, info)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b RunInfo) int {
+		if c := b.Created.Compare(a.Created); c != 0 {
+			return c
+		}
+		return strings.Compare(b.Name, a.Name)
+	})
+	return out, nil
+}
+
+// Resolve finds the run file that a person means: a path, "baseline", "last"
+// (the newest run), a name, or the beginning of exactly one name.
+func (s *Store) Resolve(what string) (string, error) {
+	switch what {
+	case "":
+		return "", errors.New("no run is named")
+	case "baseline":
+		name, err := s.Baseline()
+		if err != nil {
+			return "", err
+		}
+		return s.path(name), nil
+	case "last":
+		return s.newest()
+	}
+	if isFile(what) {
+		return what, nil
+	}
+	if strings.ContainsRune(what, filepath.Separator) {
+		return "", fmt.Errorf("there is no run file %s", what)
+	}
+	name := strings.TrimSuffix(what, Extension)
+	if isFile(s.path(name)) {
+		return s.path(name), nil
+	}
+	return s.byPrefix(name)
+}
+
+func (s *Store) newest() (string, error) {
+	runs, err := s.List()
+	if err != nil {
+		return "", err
+	}
+	for _, r := range runs {
+		if r.Problem == "" {
+			return r.Path, nil
+		}
+	}
+	return "", fmt.Errorf("there are no runs in %s yet", s.dir)
+}
+
+func (s *Store) byPrefix(prefix string) (string, error) {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return "", fmt.Errorf("looking for run %s: %w", prefix, err)
+	}
+	var found []string
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), Extension); ok && strings.HasPrefix(name, prefix) {
+			found = append(found, name)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", fmt.Errorf("there is no run named %s in %s", prefix, s.dir)
+	case 1:
+		return s.path(found[0]), nil
+	}
+	shown := found[:min(len(found), 3)]
+	return "", fmt.Errorf("%s could be any of %d runs: %s …", prefix, len(found), strings.Join(shown, ", "))
+}
+
+func (s *Store) path(name string) string { return filepath.Join(s.dir, name+Extension) }
+
+func isFile(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.Mode().IsRegular()
+}
+
+// ErrNoBaseline is returned while no baseline is chosen.
+var ErrNoBaseline = errors.New("no baseline is chosen yet")
+
+// Baseline is the name of the run that others are compared with.
+func (s *Store) Baseline() (string, error) {
+	b, err := os.ReadFile(filepath.Join(s.dir, baselineFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", ErrNoBaseline
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading which run is the baseline: %w", err)
+	}
+	name := strings.TrimSpace(string(b))
+	if name == "" || name != filepath.Base(name) {
+		return "", ErrNoBaseline
+	}
+	if !isFile(s.path(name)) {
+		return "", fmt.Errorf("the baseline %s is no longer there: %w", name, ErrNoBaseline)
+	}
+	return name, nil
+}
+
+// SetBaseline makes a run of the store the baseline; an empty name takes the
+// choice back.
+func (s *Store) SetBaseline(name string) error {
+	file := filepath.Join(s.dir, baselineFile)
+	if name == "" {
+		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("taking back the baseline: %w", err)
+		}
+		return nil
+	}
+	if name != filepath.Base(name) || !isFile(s.path(name)) {
+		return fmt.Errorf("there is no run named %s in %s", name, s.dir)
+	}
+	if err := writeFile(file, []byte(name+"\n")); err != nil {
+		return fmt.Errorf("choosing the baseline: %w", err)
+	}
+	return nil
+}
+
+// writeFile replaces a file as a whole, readable by its owner only: a reader
+// sees the old content or the new one, never half of it.
+func writeFile(path string, content []byte) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// Info describes a run file from its head and tail, without reading the rest.
+func Info(path string) RunInfo {
+	info := RunInfo{Path: path, Name: strings.TrimSuffix(filepath.Base(path), Extension)}
+	f, err := os.Open(path)
+	if err != nil {
+		info.Problem = reason(err).Error()
+		return info
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err == nil {
+		info.Bytes, info.Created = st.Size(), st.ModTime()
+	}
+	head, err := readHead(f)
+	if err != nil {
+		info.Problem = err.Error()
+		return info
+	}
+	m := head.Meta
+	info.Created, info.Scenario, info.Pages, info.Server = m.Created, scenarios(m), m.Pages, m.Server.Version
+	tail := readTail(f, info.Bytes)
+	info.Complete = tail.End != nil
+	info.fromEnds(head, tail)
+	return info
+}
+
+// fromEnds fills in length and throughput from the first and the last samples.
+// They are exact for a run that is nothing but its load, and close for others.
+func (info *RunInfo) fromEnds(head, tail *Run) {
+	if len(head.Samples) == 0 || len(tail.Samples) == 0 {
+		return
+	}
+	first, last := head.Samples[0], tail.Samples[len(tail.Samples)-1]
+	for _, s := range head.Samples {
+		if marked(s, probes.LoadStarted) {
+			first = s
+			break
+		}
+	}
+	for _, s := range tail.Samples {
+		if marked(s, probes.LoadStopped) {
+			last = s
+			break
+		}
+	}
+	info.Seconds = max(0, (last.T - first.T).Seconds())
+	from, _ := transactions(first)
+	to, ok := transactions(last)
+	if ok && info.Seconds > 0 && to >= from {
+		info.TPS = (to - from) / info.Seconds
+	}
+}
+
+func marked(s probes.Sample, kind probes.MarkKind) bool {
+	return slices.ContainsFunc(s.Marks, func(m probes.Mark) bool { return m.Kind == kind })
+}
+
+// transactions adds up the load's transaction counters of a sample.
+func transactions(s probes.Sample) (n float64, ok bool) {
+	whole := false
+	for _, b := range s.Batches {
+		for _, r := range b.Readings {
+			switch {
+			case r.ID != probes.Transactions:
+			case r.Label == "":
+				return r.Value, true
+			default:
+				n += r.Value
+				whole = true
+			}
+		}
+	}
+	return n, whole
+}
+
+// How much of a run file a list reads at either end.
+const (
+	headSamples = 4
+	tailBytes   = 1 << 18
+	tailSamples = 4
+)
+
+// readHead reads the header and the first samples.
+func readHead(r io.Reader) (*Run, error) {
+	in := newLineReader(r)
+	meta, err := readHeader(in)
+	if err != nil {
+		return nil, err
+	}
+	run := &Run{Meta: *meta}
+	for range headSamples {
+		text, whole, err := in.next()
+		if err != nil {
+			break
+		}
+		run.take(text, whole, in.number, &damage{})
+	}
+	return run, nil
+}
+
+// readTail reads the last samples and the footer, as far as they are within the
+// last tailBytes.
+func readTail(f io.ReaderAt, size int64) *Run {
+	n := min(size, tailBytes)
+	buf := make([]byte, n)
+	got, err := f.ReadAt(buf, size-n)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return &Run{}
+	}
+	buf = buf[:got]
+	lines := bytes.Split(buf, []byte("\n"))
+	if n < size {
+		lines = lines[1:] // begins somewhere in the middle of a line
+	}
+	run := &Run{}
+	for i := len(lines) - 1; i >= 0 && len(run.Samples) < tailSamples; i-- {
+		var l line
+		if len(lines[i]) == 0 || decode(lines[i], &l) != nil {
+			continue
+		}
+		switch {
+		case l.End != nil:
+			run.End = l.End
+		case l.Sample != nil:
+			run.Samples = append(run.Samples, *l.Sample)
+		}
+	}
+	slices.Reverse(run.Samples)
+	return run
+}
