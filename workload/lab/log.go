@@ -1,0 +1,144 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// maxTail bounds what is read of a server's log.
+const maxTail = 64 << 10
+
+// readTail reads the log from offset on, its last maxTail bytes at most, in lines.
+func readTail(path string, offset int64) []string {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil
+	}
+	from := max(offset, size-maxTail)
+	b := make([]byte, max(size-from, 0))
+	n, err := f.ReadAt(b, from)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil
+	}
+	text := string(b[:n])
+	if from > offset { // cut in the middle of a line
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	if text = strings.TrimRight(text, "\n"); text == "" {
+		return nil
+	}
+	return strings.Split(text, "\n")
+}
+
+// StartError is a server that did not start. Log holds its own words.
+type StartError struct {
+	State string   // how the process ended: "exit status 1"
+	Log   []string // what it wrote during this start, the last lines
+}
+
+// Error names the server's own reason, without time stamps.
+func (e *StartError) Error() string {
+	why := reasons(e.Log)
+	if len(why) == 0 {
+		return "the server did not start (" + e.State + ") and wrote no reason"
+	}
+	return "the server did not start: " + strings.Join(why, "; ")
+}
+
+var logLine = regexp.MustCompile(`^.*?(FATAL|PANIC|LOG|HINT|DETAIL|ERROR|WARNING): {1,2}(.*)$`)
+
+// reasons picks the lines that explain a failed start: the FATAL or PANIC ones, and the LOG lines in front of a FATAL
+// that only says that the configuration file has errors.
+func reasons(log []string) []string {
+	var fatal, before []string
+	for _, line := range log {
+		m := logLine.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		switch m[1] {
+		case "FATAL", "PANIC":
+			if strings.HasPrefix(m[2], "configuration file ") {
+				fatal = append(fatal, before...)
+				continue
+			}
+			fatal = append(fatal, m[2])
+		case "LOG":
+			before = append(before, m[2])
+		}
+	}
+	if len(fatal) == 0 && len(log) > 0 {
+		return []string{lastLines(strings.Join(log, "\n"), 3)}
+	}
+	return fatal
+}
+
+// ShortPool is a server that did not start, or would not, because the huge page pool is too small.
+type ShortPool struct {
+	Size      Pages
+	NeedBytes int64 // shared memory, rounded up to whole pages
+	Need      int   // pages needed
+	Have      int   // pages available to it (free less reserved)
+	Total     int   // pages in the pool now
+}
+
+// Short is how many pages are missing.
+func (e *ShortPool) Short() int { return max(e.Need-e.Have, 0) }
+
+// Error says what is needed, what is there, and the command that helps.
+func (e *ShortPool) Error() string {
+	return fmt.Sprintf("huge pages: %d pages of %s are needed (%s), %d are available, %d short; as root: `%s`",
+		e.Need, e.Size, formatBytes(e.NeedBytes), e.Have, e.Short(), growCommand(e.Size, e.Total+e.Short()))
+}
+
+func growCommand(size Pages, n int) string {
+	return fmt.Sprintf("echo %d > /sys/kernel/mm/hugepages/hugepages-%dkB/nr_hugepages", n, size.KB())
+}
+
+var (
+	mapFailed   = regexp.MustCompile(`could not map anonymous shared memory: Cannot allocate memory`)
+	requestSize = regexp.MustCompile(`\(currently ([0-9]+) bytes\)`)
+)
+
+// parseMapFailure reads the size of the shared memory the server could not map.
+func parseMapFailure(log []string) (bytes int64, ok bool) {
+	failed := false
+	for _, line := range log {
+		failed = failed || mapFailed.MatchString(line)
+		if m := requestSize.FindStringSubmatch(line); failed && m != nil {
+			n, err := strconv.ParseInt(m[1], 10, 64)
+			return n, err == nil
+		}
+	}
+	return 0, false
+}
+
+// explainStart turns the log of a failed start into the error that helps most. size is the page size that was asked for.
+func explainStart(r Roots, state string, log []string, size Pages) error {
+	plain := &StartError{State: state, Log: log}
+	bytes, ok := parseMapFailure(log)
+	if !ok || size == Pages4kB {
+		return plain
+	}
+	pool, err := ReadPool(r, size)
+	if err != nil {
+		return errors.Join(plain, err)
+	}
+	short := &ShortPool{Size: size, NeedBytes: bytes, Need: pagesFor(bytes, size), Have: pool.Available(), Total: pool.Total}
+	return fmt.Errorf("%w (%w)", short, plain)
+}
+
+// pagesFor rounds up: a pool that is rounded to the nearest is one page short half of the time.
+func pagesFor(bytes int64, size Pages) int {
+	return int((bytes + size.Bytes() - 1) / size.Bytes())
+}
