@@ -35,7 +35,7 @@ func catalogue(c CPU) ([]Event, []Missing) {
 }
 
 func event(id, title, desc string, a unix.PerfEventAttr) Event {
-	return Event{ID: id, Title: title, Desc: desc, Type: a.Type, Config: a.Config}
+	return Event{ID: id, Title: title, Desc: desc, Type: a.Type, Config: a.Config, quiet: a.Type == typeSoftware}
 }
 
 // attr returns the attributes to open an event with. Siblings of a group start with their leader.

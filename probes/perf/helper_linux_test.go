@@ -27,6 +27,8 @@ func TestMain(m *testing.M) {
 		exitOn(treeHelper(os.Stdin, os.Stdout))
 	case "open":
 		exitOn(openHelper(os.Stdout))
+	case "agree":
+		exitOn(agreeHelper(os.Stdout))
 	case "seccomp":
 		exitOn(denyPerf())
 		exitOn(openHelper(os.Stdout))

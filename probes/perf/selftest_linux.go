@@ -149,9 +149,9 @@ func bestTrial(ts []trial) trial {
 	})
 }
 
-// dead returns the hardware events that stay at 0 while this thread works, faults and misses the TLB.
+// dead returns the events that stay at 0 while this thread works, faults and misses the TLB.
 func (s *Set) dead(ctx context.Context) (map[string]silence, error) {
-	if !slices.ContainsFunc(s.Events(), Event.Hardware) {
+	if !slices.ContainsFunc(s.Events(), func(e Event) bool { return !e.quiet }) {
 		return nil, nil
 	}
 	before, _, err := s.Read(nil)
@@ -179,12 +179,12 @@ func (s *Set) dead(ctx context.Context) (map[string]silence, error) {
 	}
 }
 
-// silent returns the hardware events without a count between two reads.
+// silent returns the events without a count between two reads.
 func silent(before, after []Reading, events map[string]Event) map[string]silence {
 	out := map[string]silence{}
 	for _, a := range after {
 		i := slices.IndexFunc(before, func(b Reading) bool { return b.ID == a.ID })
-		if i < 0 || !events[a.ID].Hardware() {
+		if i < 0 || events[a.ID].quiet {
 			continue
 		}
 		delta, _, counted := Scale(before[i].Per, a.Per)

@@ -1,0 +1,93 @@
+package perf
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestPlansFitTheCounters(t *testing.T) {
+	for _, p := range plans() {
+		// What an Intel CPU has, the fullest case.
+		for _, l := range p.reduced(slices.DeleteFunc(keepOrder(), func(id string) bool { return id == DTLBWalks })) {
+			for _, g := range l.groups {
+				if len(g) > 4 {
+					t.Errorf("%s: group of %d: %v", p.name, len(g), g)
+				}
+			}
+		}
+	}
+}
+
+func TestEveryEventHasAPlaceAndAnOrder(t *testing.T) {
+	var planned []string
+	for _, p := range plans() {
+		planned = append(planned, p.layouts[0].ids()...)
+		first := p.layouts[0].ids()
+		for _, l := range p.layouts[1:] {
+			for _, id := range l.ids() {
+				if !slices.Contains(first, id) {
+					t.Errorf("%s is not in the first layout of %s", id, p.name)
+				}
+			}
+		}
+	}
+	order := keepOrder()
+	slices.Sort(planned)
+	slices.Sort(order)
+	if !slices.Equal(planned, order) {
+		t.Errorf("planned %v, in order %v", planned, order)
+	}
+}
+
+// Both numbers of a ratio come from one group wherever both are there.
+func TestRatiosStayInOneGroup(t *testing.T) {
+	for _, p := range plans() {
+		for _, l := range p.layouts {
+			for _, g := range l.groups {
+				if slices.Contains(g, WalkCyclesLoad) && !slices.Contains(g, Cycles) {
+					t.Errorf("%s: load walks without cycles in %v", p.name, g)
+				}
+				if slices.Contains(g, WalkCyclesStore) && !(slices.Contains(g, CyclesUser) && slices.Contains(g, CyclesKernel)) {
+					t.Errorf("%s: store walks without cycles in %v", p.name, g)
+				}
+			}
+		}
+	}
+}
+
+func TestReducedLayouts(t *testing.T) {
+	text := func(ls []layout) string {
+		var out []string
+		for _, l := range ls {
+			out = append(out, l.String())
+		}
+		return strings.Join(out, " | ")
+	}
+	cycles, tlb := plans()[1], plans()[2]
+	for _, c := range []struct {
+		plan plan
+		want []string
+		text string
+	}{
+		{tlb, []string{Cycles, DTLBLoads, DTLBLoadMisses},
+			"dtlb_loads+dtlb_load_misses | dtlb_loads, dtlb_load_misses | dtlb_loads, dtlb_load_misses (taking turns)"},
+		{tlb, []string{DTLBLoadMisses}, "dtlb_load_misses | dtlb_load_misses (taking turns)"},
+		{tlb, nil, ""},
+		{cycles, []string{CyclesUser, CyclesKernel},
+			"cycles_user+cycles_kernel | cycles_user, cycles_kernel | cycles_user, cycles_kernel (taking turns)"},
+	} {
+		if got := text(c.plan.reduced(c.want)); got != c.text {
+			t.Errorf("%s with %v:\n%s\nwant\n%s", c.plan.name, c.want, got, c.text)
+		}
+	}
+}
+
+func TestScopeWords(t *testing.T) {
+	if s := System().String(); s != "system wide" {
+		t.Error(s)
+	}
+	if s := Tree(1234).String(); s != "postmaster 1234 and its children" {
+		t.Error(s)
+	}
+}

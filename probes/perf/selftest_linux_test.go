@@ -1,0 +1,185 @@
+package perf
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// standIns opens software events under the names of hardware events: cpu-clock counts always, dummy never does. So
+// the machinery of groups, layouts and self-test runs on machines without a PMU.
+func standIns(t *testing.T, o Options, dead ...string) *Set {
+	t.Helper()
+	openSoftware(t, o)
+	s := &Set{opts: o, events: map[string]Event{}, find: func() ([]target, error) { return targets(o) },
+		how: how{inherit: o.Scope.Postmaster != 0, atomic: true}}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	for _, p := range plans()[1:] {
+		u := &unit{plan: p}
+		u.reset(slices.DeleteFunc(keepOrder(), func(id string) bool { return id == DTLBWalks }))
+		for _, id := range u.want {
+			e := Event{ID: id, Title: id, Type: typeSoftware, Config: unix.PERF_COUNT_SW_CPU_CLOCK}
+			if slices.Contains(dead, id) {
+				e.Config = unix.PERF_COUNT_SW_DUMMY
+			}
+			s.events[id] = e
+		}
+		s.units = append(s.units, u)
+	}
+	if missing, err := s.attach(s.units); err != nil || len(missing) > 0 {
+		t.Fatalf("attach: %v, %v", missing, err)
+	}
+	return s
+}
+
+func ids(ms []Missing) []string {
+	var out []string
+	for _, m := range ms {
+		out = append(out, m.ID)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestSelfTestGivesUpTheDead(t *testing.T) {
+	for name, c := range map[string]struct{ dead, missing []string }{
+		"none":             {nil, nil},
+		"one":              {[]string{DTLBLoads}, []string{DTLBLoads}},
+		"load walks":       {[]string{WalkCyclesLoad}, []string{Cycles, WalkCyclesLoad}},
+		"store walks":      {[]string{WalkCyclesStore}, []string{WalkCyclesStore}},
+		"one of each":      {[]string{Instructions, DTLBLoadMisses}, []string{DTLBLoadMisses, Instructions}},
+		"a leader":         {[]string{CyclesUser}, []string{CyclesUser}},
+		"a whole plan":     {[]string{Cycles, DTLBLoads, DTLBLoadMisses, WalkCyclesLoad}, []string{Cycles, DTLBLoadMisses, DTLBLoads, WalkCyclesLoad}},
+		"all but cycles:u": {[]string{CyclesKernel, Instructions, WalkCyclesStore}, []string{CyclesKernel, Instructions, WalkCyclesStore}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := standIns(t, Options{}, c.dead...)
+			all := len(s.Events())
+			missing, err := s.SelfTest(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := ids(missing); !slices.Equal(got, c.missing) {
+				t.Errorf("missing %v, want %v", got, c.missing)
+			}
+			for _, m := range missing {
+				if m.State != NotCounted || m.Reason == "" {
+					t.Errorf("%+v", m)
+				}
+				if s.has(m.ID) {
+					t.Errorf("%s is missing and open", m.ID)
+				}
+			}
+			if open := len(s.Events()); open+len(missing) != all {
+				t.Errorf("%d of %d events are open, %d missing", open, all, len(missing))
+			}
+			got := measure(t, s, func() {
+				if err := churn(); err != nil {
+					t.Fatal(err)
+				}
+			})
+			for _, e := range s.Events() {
+				if got[e.ID] == 0 {
+					t.Errorf("%s stays at 0 after the self-test", e.ID)
+				}
+			}
+		})
+	}
+}
+
+func TestSelfTestOfATree(t *testing.T) {
+	h, err := startHelper("tree")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.stop()
+	s := standIns(t, Options{Scope: Tree(h.cmd.Process.Pid)}, DTLBLoads)
+	missing, err := s.SelfTest(context.Background())
+	if err != nil || !slices.Equal(ids(missing), []string{DTLBLoads}) {
+		t.Fatalf("missing %v, %v", missing, err)
+	}
+	got := measure(t, s, func() {
+		if err := h.do("old", 5000); err != nil {
+			t.Fatal(err)
+		}
+	})
+	for _, e := range s.Events() {
+		if got[e.ID] == 0 {
+			t.Errorf("%s does not count the tree after the self-test", e.ID)
+		}
+	}
+	if len(got) != len(s.events)-1 {
+		t.Errorf("%d events count, want %d", len(got), len(s.events)-1)
+	}
+}
+
+func TestSelfTestStopsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, o := range []Options{{}, {Scope: Tree(1)}} {
+		s := standIns(t, o, DTLBLoads)
+		all := len(s.Events())
+		if _, err := s.SelfTest(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", o.Scope, err)
+		}
+		if n := len(s.Events()); n != all {
+			t.Errorf("%s: %d of %d events are open after a cancelled self-test", o.Scope, n, all)
+		}
+	}
+}
+
+func TestSilent(t *testing.T) {
+	events := map[string]Event{"a": {}, "b": {}, "c": {}, "q": {quiet: true}}
+	read := func(a, b, c Count) []Reading {
+		return []Reading{{ID: "a", Per: []Count{a}}, {ID: "b", Per: []Count{b}}, {ID: "c", Per: []Count{c}}, {ID: "q", Per: []Count{c}}}
+	}
+	got := silent(read(Count{}, Count{}, Count{}), read(Count{1, 9, 9}, Count{0, 9, 0}, Count{0, 9, 9}), events)
+	if len(got) != 2 {
+		t.Fatalf("silent: %+v", got)
+	}
+	if b := got["b"]; b.stuck || !strings.Contains(b.missing.Reason, "never scheduled") || !strings.Contains(b.missing.Remedy, "nmi_watchdog") {
+		t.Errorf("never scheduled: %+v", b)
+	}
+	if c := got["c"]; !c.stuck || !strings.Contains(c.missing.Reason, "stays at 0") || !strings.Contains(c.missing.Remedy, "filter") {
+		t.Errorf("stays at 0: %+v", c)
+	}
+}
+
+// An event that ran and stayed at 0 can only be helped by taking turns; one that never ran by smaller groups.
+func TestNextLayout(t *testing.T) {
+	u := &unit{plan: plans()[1]}
+	u.reset([]string{CyclesUser, CyclesKernel, Instructions})
+	for _, c := range []struct {
+		at    int
+		stuck bool
+		want  string
+	}{
+		{0, false, "cycles_user+cycles_kernel, instructions"},
+		{0, true, "cycles_user+instructions, cycles_kernel (taking turns)"},
+		{3, true, "cycles_user, cycles_kernel, instructions (taking turns)"},
+	} {
+		next := u.next(trial{at: c.at, dead: []silence{{stuck: c.stuck}}})
+		if got := u.layouts[next].String(); got != c.want {
+			t.Errorf("after %d, stuck %v: %s, want %s", c.at, c.stuck, got, c.want)
+		}
+	}
+	if next := u.next(trial{at: len(u.layouts) - 1}); next != len(u.layouts) {
+		t.Errorf("after the last: %d", next)
+	}
+}
+
+func TestBestTrial(t *testing.T) {
+	two := []string{CyclesUser, Instructions}
+	got := bestTrial([]trial{{at: 0, alive: two[:1]}, {at: 1, alive: two}, {at: 2, alive: two}})
+	if got.at != 1 {
+		t.Errorf("best is %d, want the first with most living events", got.at)
+	}
+}
