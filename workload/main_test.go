@@ -1,0 +1,160 @@
+package workload
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.uber.org/goleak"
+
+	"pgtlb/workload/lab"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// server is a private PostgreSQL for tests.
+type server struct{ *lab.Cluster }
+
+// startServer starts a private server that ends with the test.
+func startServer(t testing.TB, with lab.Server, settings map[string]string) server {
+	t.Helper()
+	// The server's account may not enter t.TempDir.
+	parent, err := os.MkdirTemp("/tmp", "pgtlb-workload-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(parent, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Remove(parent) })
+	c, err := lab.Start(t.Context(), lab.Options{Server: with, Parent: parent, SharedBuffers: "256MB", Settings: settings}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := c.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+		if left, _ := filepath.Glob(parent + "/*"); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	})
+	return server{c}
+}
+
+// systemServer finds the server that the system's packages installed.
+func systemServer(t testing.TB) lab.Server {
+	t.Helper()
+	f := lab.NewFinder()
+	f.Portable = nil
+	s, err := f.Find(t.Context(), "")
+	if err != nil {
+		t.Skipf("need: PostgreSQL's server programs (pgtlb setup): %v", err)
+	}
+	return s
+}
+
+// portableServer finds a second server of another major version.
+func portableServer(t testing.TB, not int) lab.Server {
+	t.Helper()
+	found, _, err := lab.NewFinder().All(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range found {
+		if s.Major != not && s.Major >= 16 {
+			return s
+		}
+	}
+	t.Skip("need: a portable server of PostgreSQL 16 to 18 (pgtlb setup --portable)")
+	return lab.Server{}
+}
+
+// database makes a database for one test and returns how to connect to it.
+func (s server) database(t testing.TB) Connect {
+	t.Helper()
+	name := fmt.Sprintf("t%d", time.Now().UnixNano())
+	conn := open(t, s.connect("postgres"))
+	mustRun(t, conn, "CREATE DATABASE "+name)
+	return s.connect(name)
+}
+
+func (s server) connect(database string) Connect {
+	return func(ctx context.Context) (*pgx.Conn, error) {
+		return pgx.Connect(ctx, s.DSN()+" dbname="+database)
+	}
+}
+
+// open opens a connection that ends with the test.
+func open(t testing.TB, conns Connect) *pgx.Conn {
+	t.Helper()
+	conn, err := conns(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeConn(context.Background(), conn) })
+	return conn
+}
+
+func mustRun(t testing.TB, conn *pgx.Conn, sql string) {
+	t.Helper()
+	if err := exec(t.Context(), conn.PgConn(), sql); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// one reads a single text value.
+func one(t testing.TB, conn *pgx.Conn, sql string, args ...any) string {
+	t.Helper()
+	var s string
+	if err := conn.QueryRow(t.Context(), sql, args...).Scan(&s); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return s
+}
+
+// TestServer runs everything that needs a server, on each version there is.
+func TestServer(t *testing.T) {
+	system := systemServer(t)
+	t.Run("system", func(t *testing.T) { onServer(t, system) })
+	t.Run("portable", func(t *testing.T) { onServer(t, portableServer(t, system.Major)) })
+}
+
+func onServer(t *testing.T, with lab.Server) {
+	s := startServer(t, with, nil)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, server)
+	}{
+		{"set-up is idempotent", testIdempotent},
+		{"what the tables are", testTables},
+		{"changes are noticed", testChangesNoticed},
+		{"fingerprint follows the seed", testFingerprint},
+		{"foreign objects are kept", testForeignKept},
+		{"cancelled set-up leaves nothing", testCancelledSetup},
+		{"unfinished tables are removed", testUnfinishedRemoved},
+		{"two set-ups at once", testTwoSetups},
+		{"size", testSize},
+		{"prewarm", testPrewarm},
+		{"prewarm without the extension", testPrewarmUnavailable},
+		{"every scenario", testEveryScenario},
+		{"join result", testJoinResult},
+		{"row found for each id", testRowFound},
+		{"cancel in a long query", testCancelLongQuery},
+		{"transaction in flight is finished", testInFlight},
+		{"failed transactions are counted", testFailedCounted},
+		{"storm of failures ends the load", testStorm},
+		{"terminated session", testTerminated},
+		{"too few connections", testTooFewConnections},
+		{"started once, before the first transaction", testStarted},
+		{"server gone", testServerGone}, // last: the server is gone after it
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, s) })
+	}
+}

@@ -1,0 +1,359 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// workerFunc is a worker made of one function.
+type workerFunc func(ctx context.Context) error
+
+func (f workerFunc) Do(ctx context.Context) error { return f(ctx) }
+
+// sqlLoad is a load whose nth transaction (from 0) is sql(n).
+func sqlLoad(conns Connect, clients int, sql func(n int) string) Load {
+	return Load{Connect: conns, Clients: clients, Scenario: Scenario{
+		Name: "test",
+		Worker: func(_ context.Context, conn *pgconn.PgConn, _ WorkerEnv) (Worker, error) {
+			n := -1
+			return workerFunc(func(context.Context) error {
+				n++
+				return exec(context.Background(), conn, sql(n))
+			}), nil
+		},
+	}}
+}
+
+func always(sql string) func(int) string { return func(int) string { return sql } }
+
+func testEveryScenario(t *testing.T, s server) {
+	conns := s.database(t)
+	for _, scenario := range List() {
+		t.Run(scenario.Name, func(t *testing.T) {
+			v, err := scenario.Resolve(Values{"rows": 20_000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if err := scenario.Setup(t.Context(), conns, v, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			m := NewMeter(scenario.Name)
+			res, err := NewRunner(m).Run(t.Context(), Load{
+				Scenario: scenario, Values: v, Clients: 4, Duration: time.Second, Seed: 1, Connect: conns,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.TPS() <= 0 || res.Failed != 0 || res.Latency.Count() != res.Transactions || res.Cancelled ||
+				res.InitialConnect <= 0 || res.Elapsed < time.Second {
+				t.Errorf("result %+v", res)
+			}
+			b, err := m.Read(t.Context())
+			if err != nil || b.Readings[0].Value != float64(res.Transactions) {
+				t.Errorf("the meter reads %+v, %v after %d transactions", b, err, res.Transactions)
+			}
+		})
+	}
+}
+
+// testJoinResult computes what the join must give from the values themselves.
+func testJoinResult(t *testing.T, s server) {
+	conns := s.database(t)
+	d := Dataset{Rows: 2000, Seed: 5}
+	setup(t, d, conns)
+	conn := open(t, conns)
+	if err := useSchema(t.Context(), conn.PgConn()); err != nil {
+		t.Fatal(err)
+	}
+	type group struct {
+		n                 int64
+		sum1, sum2        *big.Int
+		maxCol3, minCol4  uint64
+		spreadWritten, av string
+	}
+	const id = 700
+	want := map[string]*group{}
+	for i := int64(id); i <= id+50; i++ {
+		name := string(categoryName(nil, int64(value(d.Seed, i, 5)%100000)+1))
+		g := want[name]
+		if g == nil {
+			g = &group{sum1: new(big.Int), sum2: new(big.Int), minCol4: 1 << 63}
+			want[name] = g
+		}
+		g.n++
+		g.sum1.Add(g.sum1, new(big.Int).SetUint64(value(d.Seed, i, 1)))
+		g.sum2.Add(g.sum2, new(big.Int).SetUint64(value(d.Seed, i, 2)))
+		g.maxCol3, g.minCol4 = max(g.maxCol3, value(d.Seed, i, 3)), min(g.minCol4, value(d.Seed, i, 4))
+	}
+	res := conn.PgConn().ExecParams(t.Context(), joinAggregateSQL, [][]byte{[]byte(strconv.Itoa(id))}, []uint32{int8OID}, nil, nil).Read()
+	if res.Err != nil {
+		t.Fatal(res.Err)
+	}
+	if len(res.Rows) != len(want) {
+		t.Fatalf("%d groups, want %d", len(res.Rows), len(want))
+	}
+	for i, row := range res.Rows {
+		g := want[string(row[0])]
+		if g == nil {
+			t.Fatalf("group %s is not expected", row[0])
+		}
+		spread := int64(g.maxCol3) - int64(g.minCol4)
+		if got, want := fmt.Sprintf("%s %s %s", row[1], row[3], row[4]), fmt.Sprintf("%d %s %d", g.n, g.sum2, spread); got != want {
+			t.Errorf("%s: %s, want %s", row[0], got, want)
+		}
+		avg, ok := new(big.Rat).SetString(string(row[2]))
+		exact := new(big.Rat).SetFrac(g.sum1, big.NewInt(g.n))
+		if !ok || avg.Sub(avg, exact).Abs(avg).Cmp(big.NewRat(1, 1)) > 0 {
+			t.Errorf("%s: average %s, want %s", row[0], row[2], exact.FloatString(3))
+		}
+		if i > 0 {
+			before, _ := strconv.ParseInt(string(res.Rows[i-1][4]), 10, 64)
+			if before < spread {
+				t.Errorf("row %d is out of order", i)
+			}
+		}
+	}
+}
+
+func testRowFound(t *testing.T, s server) {
+	conns := s.database(t)
+	d := Dataset{Rows: 1500, Seed: 9}
+	setup(t, d, conns)
+	conn := open(t, conns)
+	w, err := PointSelect().Worker(t.Context(), conn.PgConn(), WorkerEnv{Seed: 1, Values: Values{"rows": d.Rows}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 200 {
+		if err := w.Do(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	last := string(w.(*pointSelect).arg)
+	id, _ := strconv.ParseInt(last, 10, 64)
+	if got := one(t, conn, "SELECT col1::text FROM test_hp_table WHERE id = $1", id); got != strconv.FormatUint(value(d.Seed, id, 1), 10) {
+		t.Errorf("row %d has col1 %s", id, got)
+	}
+	wide, err := PointSelect().Worker(t.Context(), open(t, conns).PgConn(), WorkerEnv{Seed: 1, Values: Values{"rows": 1 << 40}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := wide.Do(t.Context()); err == nil || !strings.Contains(err.Error(), "0 rows instead of 1") {
+		t.Errorf("error %v for an id that is not there", err)
+	}
+}
+
+// startedThen makes a load call then in a goroutine once it has started, and
+// waits for that when the test ends.
+func startedThen(t *testing.T, l *Load, then func()) {
+	done := make(chan struct{})
+	started := false
+	l.Started = func() {
+		started = true
+		go func() { defer close(done); then() }()
+	}
+	t.Cleanup(func() {
+		if started {
+			<-done
+		}
+	})
+}
+
+func testCancelLongQuery(t *testing.T, s server) {
+	conns := s.database(t)
+	watch := open(t, conns)
+	const sleeping = "SELECT count(*)::text FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%' AND state = 'active' AND datname = current_database()"
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	load := sqlLoad(conns, 20, always("SELECT pg_sleep(600)"))
+	startedThen(t, &load, func() {
+		for range 500 {
+			var n string
+			if err := watch.QueryRow(context.Background(), sleeping).Scan(&n); err != nil || n == "20" {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		cancel()
+	})
+	begun := time.Now()
+	res, err := NewRunner(NewMeter("test")).Run(ctx, load)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !res.Cancelled || res.Transactions != 0 || res.Failed != 0 {
+		t.Errorf("result %+v", res)
+	}
+	if took := time.Since(begun); took > 30*time.Second {
+		t.Errorf("it took %v to cancel", took)
+	}
+	if n := one(t, watch, sleeping); n != "0" {
+		t.Errorf("%s queries go on", n)
+	}
+}
+
+func testInFlight(t *testing.T, s server) {
+	load := sqlLoad(s.database(t), 3, always("SELECT pg_sleep(0.4)"))
+	load.Duration = 50 * time.Millisecond
+	res, err := NewRunner(NewMeter("test")).Run(t.Context(), load)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Transactions != 3 || res.Cancelled || res.Elapsed < 400*time.Millisecond {
+		t.Errorf("result %+v", res)
+	}
+}
+
+func testFailedCounted(t *testing.T, s server) {
+	load := sqlLoad(s.database(t), 2, func(n int) string {
+		switch n % 4 {
+		case 0:
+			return "SELECT 1/0"
+		case 1:
+			return "DO $$BEGIN RAISE EXCEPTION 'retry' USING errcode = '40001'; END$$"
+		}
+		return "SELECT 1"
+	})
+	load.Duration = 300 * time.Millisecond
+	m := NewMeter("test")
+	res, err := NewRunner(m).Run(t.Context(), load)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := res.FailedBy["22012"] + res.FailedBy["40001"]
+	if res.Failed == 0 || res.Failed != sum || len(res.FailedBy) != 2 || res.Transactions == 0 || res.Latency.Count() != res.Transactions {
+		t.Errorf("result %+v", res)
+	}
+	if b, _ := m.Read(t.Context()); b.Readings[1].Value != float64(res.Failed) {
+		t.Errorf("the meter reads %+v", b.Readings)
+	}
+}
+
+func testStorm(t *testing.T, s server) {
+	load := sqlLoad(s.database(t), 2, always("SELECT * FROM nowhere"))
+	res, err := NewRunner(NewMeter("test")).Run(t.Context(), load)
+	var refused *pgconn.PgError
+	if !errors.As(err, &refused) || refused.Code != "42P01" || !strings.Contains(err.Error(), "failed 100 times in a row") {
+		t.Fatalf("error %v", err)
+	}
+	if res.Failed < stormLength || res.FailedBy["42P01"] != res.Failed {
+		t.Errorf("result %+v", res)
+	}
+}
+
+func testTerminated(t *testing.T, s server) {
+	conns := s.database(t)
+	killer := open(t, conns)
+	load := sqlLoad(conns, 4, always("SELECT pg_sleep(0.01)"))
+	startedThen(t, &load, func() {
+		time.Sleep(200 * time.Millisecond)
+		_, err := killer.Exec(context.Background(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+			WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	res, err := NewRunner(NewMeter("test")).Run(t.Context(), load)
+	if err == nil || !strings.Contains(err.Error(), "of 4 lost its connection: FATAL: terminating connection due to administrator command") {
+		t.Errorf("error %v", err)
+	}
+	if res.Transactions == 0 || res.Failed != 0 {
+		t.Errorf("result %+v", res)
+	}
+}
+
+func testTooFewConnections(t *testing.T, s server) {
+	conns := s.database(t)
+	conn := open(t, conns)
+	most, err := strconv.Atoi(one(t, conn, "SELECT setting FROM pg_settings WHERE name = 'max_connections'"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	load := sqlLoad(conns, most+10, always("SELECT 1"))
+	_, err = NewRunner(NewMeter("test")).Run(t.Context(), load)
+	if err == nil {
+		t.Fatal("no error")
+	}
+	var fitted, asked int
+	_, text, _ := strings.Cut(err.Error(), ": ")
+	// Sessions of other tests may still be going.
+	if _, e := fmt.Sscanf(text, "only %d of %d clients could connect, raise max_connections", &fitted, &asked); e != nil ||
+		fitted >= most || fitted < most-20 || asked != most+10 {
+		t.Errorf("error %v where max_connections is %d", err, most)
+	}
+}
+
+func testStarted(t *testing.T, s server) {
+	conns := s.database(t)
+	var prepared, transactions, calls atomic.Int64
+	load := Load{Connect: conns, Clients: 20, Duration: 100 * time.Millisecond, Scenario: Scenario{
+		Name: "test",
+		Worker: func(_ context.Context, conn *pgconn.PgConn, _ WorkerEnv) (Worker, error) {
+			prepared.Add(1)
+			return workerFunc(func(context.Context) error {
+				transactions.Add(1)
+				return exec(context.Background(), conn, "SELECT 1")
+			}), nil
+		},
+	}}
+	load.Started = func() {
+		calls.Add(1)
+		if prepared.Load() != 20 || transactions.Load() != 0 {
+			t.Errorf("%d of 20 clients prepared, %d transactions at the start", prepared.Load(), transactions.Load())
+		}
+	}
+	if _, err := NewRunner(NewMeter("test")).Run(t.Context(), load); err != nil {
+		t.Fatal(err)
+	}
+	if calls.Load() != 1 {
+		t.Errorf("started %d times", calls.Load())
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	load.Started = cancel
+	transactions.Store(0)
+	if _, err := NewRunner(NewMeter("test")).Run(ctx, load); !errors.Is(err, context.Canceled) || transactions.Load() != 0 {
+		t.Errorf("cancelled before the start: error %v, %d transactions", err, transactions.Load())
+	}
+	load.Connect = func(ctx context.Context) (*pgx.Conn, error) { return nil, errors.New("no way") }
+	if _, err := NewRunner(NewMeter("test")).Run(t.Context(), load); err == nil || !strings.Contains(err.Error(), "connecting client 1 of 20: no way") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func testServerGone(t *testing.T, s server) {
+	conns := s.database(t)
+	load := sqlLoad(conns, 4, always("SELECT pg_sleep(0.01)"))
+	pid := s.Pid()
+	startedThen(t, &load, func() {
+		time.Sleep(200 * time.Millisecond)
+		// An immediate shutdown: no session is told why.
+		if err := syscall.Kill(pid, syscall.SIGQUIT); err != nil {
+			t.Error(err)
+		}
+	})
+	res, err := NewRunner(NewMeter("test")).Run(t.Context(), load)
+	if err == nil || !strings.Contains(err.Error(), "of 4 lost its connection") {
+		t.Errorf("error %v", err)
+	}
+	t.Log(err)
+	if res.Transactions == 0 {
+		t.Errorf("result %+v", res)
+	}
+	if _, err := NewRunner(NewMeter("test")).Run(t.Context(), load); err == nil || !strings.Contains(err.Error(), "connecting client 1 of 4") {
+		t.Errorf("error %v without a server", err)
+	}
+}
