@@ -128,6 +128,11 @@ func (c *Cluster) create(ctx context.Context, progress Progress) error {
 	if c.server.Major < 15 && c.opts.Reserve && c.layers.pages != Pages4kB {
 		return c.createOld(ctx, progress)
 	}
+	unlock, err := c.holdPools(ctx, c.layers)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	if err := c.ensurePool(ctx, c.layers, c.opts.Reserve, progress); err != nil {
 		return err
 	}
@@ -192,41 +197,6 @@ func (c *Cluster) tryAccount(ctx context.Context) error {
 	if _, err := run(ctx, version); err != nil {
 		return fmt.Errorf("%s cannot reach %s; set TMPDIR to a directory that every account may enter, /tmp for example: %w", who, c.dir, err)
 	}
-	return nil
-}
-
-// ensurePool makes sure the pool has what the settings insist on, growing it if that is allowed.
-func (c *Cluster) ensurePool(ctx context.Context, l layers, reserve bool, progress Progress) error {
-	m, err := readMemory(c.opts.Roots)
-	if err != nil {
-		return err
-	}
-	size := l.insists(m.HugepageKB)
-	if size == Pages4kB || size == 0 {
-		return nil
-	}
-	if _, err := ReadPool(c.opts.Roots, size); err != nil {
-		return err
-	}
-	if c.server.Major < 15 && !c.Running() {
-		return nil // it cannot be asked; a start that fails says how much it needs
-	}
-	asked := l
-	asked.pages = size
-	p, err := c.preflight(ctx, asked)
-	if err != nil || p.Short == 0 {
-		return err
-	}
-	if !reserve {
-		return p.Err()
-	}
-	progress.say("reserve", fmt.Sprintf("%d huge pages of %s", p.Short, size), 0, int64(p.Short))
-	r, err := c.opts.Pools.Reserve(size, p.Short)
-	if err != nil {
-		return err
-	}
-	c.reserved = append(c.reserved, r)
-	progress.say("reserve", fmt.Sprintf("%d huge pages of %s", r.Added, size), int64(r.Added), int64(r.Added))
 	return nil
 }
 
@@ -303,93 +273,6 @@ func (c *Cluster) lost(state string) {
 	close(c.done)
 }
 
-// Change is what Restart changes. Its zero value restarts with the same settings and page size, without an arm's
-// settings.
-type Change struct {
-	Settings map[string]string // over --set; those of the Restart before are forgotten
-	Pages    Pages             // 0 keeps the page size
-	Reserve  bool              // may grow the huge page pool by what is missing (root)
-}
-
-// restartFast is how long a restart waits for the orderly shutdown: after any other, unlogged tables are empty.
-const restartFast = 2 * time.Minute
-
-// Restart stops the server and starts it with other settings. What can be checked (the settings, the pool) is checked
-// before, so such an error leaves the server running untouched. When the new start fails all the same, the server is
-// started again as it was before, and the error says so; Running tells whether that worked.
-func (c *Cluster) Restart(ctx context.Context, ch Change, progress Progress) error {
-	c.ops.Lock()
-	defer c.ops.Unlock()
-	if c.stopped {
-		return errors.New("restarting the lab: it was stopped")
-	}
-	next, err := c.plan(ctx, ch, progress)
-	if err != nil {
-		return fmt.Errorf("restarting the lab: %w", err)
-	}
-	if p := c.process(); p != nil && p.running() {
-		progress.say("stop", "stopping the server", 0, 1)
-		how, err := p.stop(ctx, restartFast)
-		if err != nil {
-			return err
-		}
-		if how != "fast" {
-			return errors.Join(fmt.Errorf("restarting the lab: the server did not shut down in order (%s); unlogged tables are lost", how), c.clearResidue())
-		}
-		progress.say("stop", "stopped", 1, 1)
-	}
-	c.revive()
-	before := c.layers
-	if err := c.launch(ctx, next, progress); err != nil {
-		back := c.launch(context.WithoutCancel(ctx), before, progress)
-		if back != nil {
-			return fmt.Errorf("restarting the lab: %w; nor did it start again as before: %w", err, back)
-		}
-		return fmt.Errorf("restarting the lab: %w; it runs again as before", err)
-	}
-	c.layers = next
-	return nil
-}
-
-// plan works out the settings of a change and checks them while the server still runs.
-func (c *Cluster) plan(ctx context.Context, ch Change, progress Progress) (layers, error) {
-	next := c.layers
-	arm, err := checkSettings(ch.Settings)
-	if err != nil {
-		return next, err
-	}
-	next.arm = arm
-	if ch.Pages != 0 {
-		next.pages = ch.Pages
-	}
-	if err := next.resolve(c.opts.Roots, c.server.Major); err != nil {
-		return next, err
-	}
-	m, err := readMemory(c.opts.Roots)
-	if err != nil {
-		return next, err
-	}
-	if p, err := c.Proof(); err == nil && p.Mode <= Pages(64) {
-		m.Available = min(m.Available+p.SizeKB<<10, m.Total) // what the running server gives up
-	}
-	if err := next.check(m); err != nil {
-		return next, err
-	}
-	if _, err := c.ask(ctx, next, "max_connections"); err != nil {
-		return next, err
-	}
-	return next, c.ensurePool(ctx, next, ch.Reserve, progress)
-}
-
-// revive makes a fresh Done channel when the old one was used up by a crash.
-func (c *Cluster) revive() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.reason != nil {
-		c.done, c.reason = make(chan struct{}), nil
-	}
-}
-
 // stopFast is how long Stop waits for the orderly shutdown of a server whose data nobody will read.
 const stopFast = 10 * time.Second
 
@@ -440,7 +323,7 @@ func (c *Cluster) end(ctx context.Context, fast time.Duration) error {
 		errs = append(errs, c.root.Close())
 	}
 	for _, r := range c.reserved {
-		errs = append(errs, c.opts.Pools.GiveBack(r))
+		errs = append(errs, c.opts.Pools.GiveBack(context.WithoutCancel(ctx), r)) // waits lockWait at most
 	}
 	c.reserved = nil
 	return errors.Join(errs...)

@@ -37,8 +37,10 @@ func signalPid(pid int, sig syscall.Signal) error {
 	return nil
 }
 
-// lockFile waits for the exclusive lock on f; closing f releases it.
-func lockFile(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX) }
+// tryLock takes the exclusive lock on f unless somebody has it; closing f releases it.
+func tryLock(f *os.File) bool {
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
+}
 
 // ownerOf gives the uid and inode of a file.
 func ownerOf(fi fs.FileInfo) (uid int, inode uint64, ok bool) {

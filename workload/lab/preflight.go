@@ -83,6 +83,58 @@ func (c *Cluster) preflight(ctx context.Context, l layers) (Preflight, error) {
 	return p, nil
 }
 
+// holdPools keeps other labs from taking the pages this one is about to count and use. It does nothing for settings that
+// need none.
+func (c *Cluster) holdPools(ctx context.Context, l layers) (unlock func(), err error) {
+	m, err := readMemory(c.opts.Roots)
+	if err != nil {
+		return nil, err
+	}
+	if size := l.insists(m.HugepageKB); size == Pages4kB || size == 0 {
+		return func() {}, nil
+	}
+	release, err := lockPools(ctx, c.opts.Roots)
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = release() }, nil // closing a folder that was only read cannot lose anything
+}
+
+// ensurePool makes sure the pool has what the settings insist on, growing it if that is allowed.
+func (c *Cluster) ensurePool(ctx context.Context, l layers, reserve bool, progress Progress) error {
+	m, err := readMemory(c.opts.Roots)
+	if err != nil {
+		return err
+	}
+	size := l.insists(m.HugepageKB)
+	if size == Pages4kB || size == 0 {
+		return nil
+	}
+	if _, err := ReadPool(c.opts.Roots, size); err != nil {
+		return err
+	}
+	if c.server.Major < 15 && !c.Running() {
+		return nil // it cannot be asked; a start that fails says how much it needs
+	}
+	asked := l
+	asked.pages = size
+	p, err := c.preflight(ctx, asked)
+	if err != nil || p.Short == 0 {
+		return err
+	}
+	if !reserve {
+		return p.Err()
+	}
+	progress.say("reserve", fmt.Sprintf("%d huge pages of %s", p.Short, size), 0, int64(p.Short))
+	r, err := c.opts.Pools.reserve(size, p.Short)
+	if err != nil {
+		return err
+	}
+	c.reserved = append(c.reserved, r)
+	progress.say("reserve", fmt.Sprintf("%d huge pages of %s", r.Added, size), int64(r.Added), int64(r.Added))
+	return nil
+}
+
 // pagesNeeded asks the server's own programs where they know (from 15), else measures the running server.
 func (c *Cluster) pagesNeeded(ctx context.Context, l layers) (int, error) {
 	if c.server.Major < 15 {

@@ -1,12 +1,16 @@
 package lab
 
 import (
+	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"time"
 )
 
 // Pools grows huge page pools and gives them back. What is changed is written down first, so that after a crash the
@@ -36,7 +40,17 @@ type journal struct {
 
 // Reserve adds extra pages to the pool of one size, all or nothing: when the kernel finds less, what it found is given
 // back and the error tells how many there were. It needs root and refuses to leave the machine short of memory.
-func (p Pools) Reserve(size Pages, extra int) (res Reservation, err error) {
+func (p Pools) Reserve(ctx context.Context, size Pages, extra int) (res Reservation, err error) {
+	unlock, err := lockPools(ctx, p.Roots)
+	if err != nil {
+		return Reservation{}, err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	return p.reserve(size, extra)
+}
+
+// reserve is Reserve under the lock.
+func (p Pools) reserve(size Pages, extra int) (Reservation, error) {
 	if extra <= 0 {
 		return Reservation{}, fmt.Errorf("reserving huge pages: %d is not a number of pages", extra)
 	}
@@ -51,57 +65,63 @@ func (p Pools) Reserve(size Pages, extra int) (res Reservation, err error) {
 	if err != nil {
 		return Reservation{}, err
 	}
-	err = p.locked(func(j *journal) error {
-		pool, err := ReadPool(p.Roots, size)
-		if err != nil {
-			return err
-		}
-		res = Reservation{ID: fmt.Sprintf("%d-%d-%d", owner.PID, owner.Start, len(j.Reservations)), Size: size, Before: pool.persistent(), Added: extra, Owner: owner}
-		j.Reservations = append(j.Reservations, res)
-		if err := p.save(*j); err != nil {
-			return err
-		}
-		last := &j.Reservations[len(j.Reservations)-1]
-		now, err := setPool(p.Roots, size, pool.persistent()+extra)
-		if err != nil {
-			j.Reservations = j.Reservations[:len(j.Reservations)-1] // nothing was changed
-			return errors.Join(err, p.save(*j))
-		}
-		last.Added, last.Done = max(min(now.persistent()-last.Before, extra), 0), true
-		if got := last.Added; got < extra {
-			_, err := p.giveBack(*last)
-			if err == nil {
-				j.Reservations = j.Reservations[:len(j.Reservations)-1]
-			}
-			return errors.Join(fmt.Errorf("reserving %d huge pages of %s: the kernel found only %d in one piece each; they were given back", extra, size, got), err, p.save(*j))
-		}
-		res = *last
-		return p.save(*j)
-	})
+	pool, err := ReadPool(p.Roots, size)
 	if err != nil {
 		return Reservation{}, err
 	}
-	return res, nil
+	j, err := p.read()
+	if err != nil {
+		return Reservation{}, err
+	}
+	res := Reservation{ID: rand.Text(), Size: size, Before: pool.persistent(), Added: extra, Owner: owner}
+	j.Reservations = append(j.Reservations, res)
+	if err := p.save(*j); err != nil {
+		return Reservation{}, err
+	}
+	return p.grow(j, len(j.Reservations)-1)
+}
+
+// grow carries out reservation i, which the journal on disk already holds.
+func (p Pools) grow(j *journal, i int) (Reservation, error) {
+	r := &j.Reservations[i]
+	want := r.Added
+	now, err := setPool(p.Roots, r.Size, r.Before+want)
+	if err != nil {
+		j.Reservations = slices.Delete(j.Reservations, i, i+1) // nothing was changed
+		return Reservation{}, errors.Join(fmt.Errorf("%w; changing pools needs root", err), p.save(*j))
+	}
+	r.Added, r.Done = max(min(now.persistent()-r.Before, want), 0), true
+	if got, size := r.Added, r.Size; got < want {
+		err := fmt.Errorf("reserving %d huge pages of %s: the kernel found only %d in one piece each; they were given back", want, size, got)
+		return Reservation{}, errors.Join(err, p.settle(j, i))
+	}
+	return *r, p.save(*j)
 }
 
 // GiveBack takes the pages of a reservation out of the pool again. Pages still in use stay, and the error says so; the
 // reservation stays in the journal with what is left of it.
-func (p Pools) GiveBack(res Reservation) error {
-	return p.locked(func(j *journal) error {
-		for i, r := range j.Reservations {
-			if r.ID == res.ID {
-				return p.settle(j, i)
-			}
-		}
+func (p Pools) GiveBack(ctx context.Context, res Reservation) (err error) {
+	unlock, err := lockPools(ctx, p.Roots)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	j, err := p.read()
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(j.Reservations, func(r Reservation) bool { return r.ID == res.ID })
+	if i < 0 {
 		return nil // given back already
-	})
+	}
+	return p.settle(j, i)
 }
 
 // settle gives back reservation i and keeps the journal true. The entry is removed from j when nothing of it is left.
 func (p Pools) settle(j *journal, i int) error {
 	left, err := p.giveBack(j.Reservations[i])
 	if err == nil && left == 0 {
-		j.Reservations = append(j.Reservations[:i], j.Reservations[i+1:]...)
+		j.Reservations = slices.Delete(j.Reservations, i, i+1)
 		return p.save(*j)
 	}
 	if err == nil {
@@ -139,7 +159,7 @@ func (p Pools) giveBack(r Reservation) (left int, err error) {
 }
 
 // Recover gives back the reservations of processes that are gone, and tells what it did.
-func (p Pools) Recover() (lines []string, err error) {
+func (p Pools) Recover(ctx context.Context) (lines []string, err error) {
 	if _, err := os.Stat(filepath.Join(p.dir(), journalName)); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -147,60 +167,97 @@ func (p Pools) Recover() (lines []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = p.locked(func(j *journal) error {
-		var errs []error
-		for i := len(j.Reservations) - 1; i >= 0; i-- {
-			r := j.Reservations[i]
-			switch {
-			case r.Owner.Boot != here.Boot: // the pool was emptied by the boot
-				j.Reservations = append(j.Reservations[:i], j.Reservations[i+1:]...)
-				errs = append(errs, p.save(*j))
-			case r.Owner.Namespace != here.Namespace || r.Owner.alive(p.Roots):
-			default:
-				if err := p.settle(j, i); err != nil {
-					errs = append(errs, err)
-					continue
-				}
-				lines = append(lines, fmt.Sprintf("gave back %d huge pages of %s that process %d had reserved", r.Added, r.Size, r.Owner.PID))
+	unlock, err := lockPools(ctx, p.Roots)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	j, err := p.read()
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for i := len(j.Reservations) - 1; i >= 0; i-- {
+		r := j.Reservations[i]
+		switch {
+		case r.Owner.Boot != here.Boot: // the pool was emptied by the boot
+			j.Reservations = slices.Delete(j.Reservations, i, i+1)
+			errs = append(errs, p.save(*j))
+		case r.Owner.Namespace != here.Namespace || r.Owner.alive(p.Roots):
+		default:
+			err := p.settle(j, i)
+			errs = append(errs, err)
+			if err == nil {
+				lines = append(lines, fmt.Sprintf("gave back huge pages of %s that process %d had reserved (up to %d)", r.Size, r.Owner.PID, r.Added))
 			}
 		}
-		return errors.Join(errs...)
-	})
-	return lines, err
+	}
+	return lines, errors.Join(errs...)
 }
 
 const journalName = "pools.json"
 
 func (p Pools) dir() string { return cmpOr(p.Dir, defaultStateDir) }
 
-// locked runs f on the journal while no other pgtlb works on it.
-func (p Pools) locked(f func(*journal) error) error {
-	// 0755: the portable servers live in the same place, and other accounts run them.
-	if err := os.MkdirAll(p.dir(), 0o755); err != nil {
-		return fmt.Errorf("opening the huge page journal: %w; changing pools needs root", err)
-	}
-	lock, err := os.OpenFile(filepath.Join(p.dir(), "pools.lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return fmt.Errorf("opening the huge page journal: %w; changing pools needs root", err)
-	}
-	defer lock.Close()
-	if err := lockFile(lock); err != nil {
-		return fmt.Errorf("locking the huge page journal: %w", err)
-	}
-	var j journal
+// read gives the journal; an empty one where there is none.
+func (p Pools) read() (*journal, error) {
+	j := &journal{}
 	b, err := os.ReadFile(filepath.Join(p.dir(), journalName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return j, nil
+	}
 	if err == nil {
-		err = json.Unmarshal(b, &j)
+		err = json.Unmarshal(b, j)
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("reading the huge page journal: %w", err)
+	if err != nil {
+		return nil, fmt.Errorf("reading the huge page journal: %w", err)
 	}
-	return f(&j)
+	return j, nil
 }
 
+// lockWait bounds how long a pgtlb waits for another one that is starting a server on huge pages.
+const lockWait = time.Minute
+
+// lockPools keeps other labs of this machine from counting the same free pages, from before pages are counted until they
+// are taken or given back. The lock is on the kernel's own folder, so it needs no file and no agreement on one. Anybody
+// may take that lock; after lockWait it goes on without, because pages that are not given back are the worse evil.
+func lockPools(ctx context.Context, r Roots) (unlock func() error, err error) {
+	f, err := os.Open(r.sys("kernel/mm/hugepages"))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoPool, err)
+	}
+	deadline := time.NewTimer(lockWait)
+	defer deadline.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !tryLock(f) {
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(fmt.Errorf("waiting for another lab's huge pages: %w", context.Cause(ctx)), f.Close())
+		case <-deadline.C:
+			return f.Close, nil
+		case <-tick.C:
+		}
+	}
+	return f.Close, nil
+}
+
+// save writes the journal; an empty one is no file.
 func (p Pools) save(j journal) error {
-	if err := writeJSON(filepath.Join(p.dir(), journalName), j); err != nil {
-		return fmt.Errorf("writing the huge page journal: %w", err)
+	path := filepath.Join(p.dir(), journalName)
+	if len(j.Reservations) == 0 {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("emptying the huge page journal: %w", err)
+		}
+		return nil
+	}
+	// 0755: the portable servers live in the same place, and other accounts run them.
+	err := os.MkdirAll(p.dir(), 0o755)
+	if err == nil {
+		err = writeJSON(path, j)
+	}
+	if err != nil {
+		return fmt.Errorf("writing the huge page journal: %w; changing pools needs root", err)
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func Sweep(ctx context.Context, o SweepOptions) (lines []string, err error) {
 	}
 	o.Pools.Roots = o.Roots
 	if os.Geteuid() == 0 {
-		back, err := o.Pools.Recover()
+		back, err := o.Pools.Recover(ctx)
 		lines, errs = append(lines, back...), append(errs, err)
 	}
 	return lines, errors.Join(errs...)

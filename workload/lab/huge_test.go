@@ -1,0 +1,255 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+)
+
+// needPool gives the 2 MB pool, or skips naming the need.
+func needPool(t *testing.T) Pool {
+	t.Helper()
+	pool, err := ReadPool(Roots{}, Pages2MB)
+	if errors.Is(err, ErrNoPool) {
+		t.Skipf("needs a kernel with 2MB huge pages: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pool
+}
+
+func wantMode(t *testing.T, c *Cluster, want Pages) {
+	t.Helper()
+	p, err := c.Proof()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Mode != want {
+		t.Errorf("pages in use: %s (%s), want %s", p.Mode, p.PageText, want)
+	}
+	if p.SizeKB<<10 < c.SharedBuffers() {
+		t.Errorf("the mapping of %d kB is smaller than shared_buffers", p.SizeKB)
+	}
+}
+
+// There and back again: 4 kB, 2 MB in a pool grown for it, 4 kB, and the pool as it was.
+func TestPagesThereAndBack(t *testing.T) {
+	needRoot(t)
+	needPool(t)
+	pools := Pools{Dir: t.TempDir()}
+	c := startLab(t, Options{SharedBuffers: "64MB", Pools: pools})
+	wantMode(t, c, Pages4kB)
+	pre, err := c.Preflight(t.Context(), Pages2MB)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pre.Need <= 32 || pre.NeedBytes != int64(pre.Need)<<21 || pre.Short > pre.Need {
+		t.Errorf("preflight %+v", pre)
+	}
+	if err := c.Restart(t.Context(), Change{Pages: Pages2MB, Reserve: true}, nil); err != nil {
+		t.Fatal(err)
+	}
+	wantMode(t, c, Pages2MB)
+	if c.Pages() != Pages2MB || show(t, c, "SHOW huge_pages") != "on" || show(t, c, "SHOW shared_memory_size_in_huge_pages") != itoa(pre.Need) {
+		t.Errorf("pages %s, huge_pages %s", c.Pages(), show(t, c, "SHOW huge_pages"))
+	}
+	// What it holds now counts as available to itself.
+	if again, err := c.Preflight(t.Context(), Pages2MB); err != nil || again.Short != 0 || again.Own != pre.Need {
+		t.Errorf("preflight while on huge pages: %+v, %v", again, err)
+	}
+	if err := c.Restart(t.Context(), Change{Pages: Pages4kB}, nil); err != nil {
+		t.Fatal(err)
+	}
+	wantMode(t, c, Pages4kB)
+	reserved := c.reserved
+	if err := c.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range reserved {
+		if r.Added == 0 {
+			t.Errorf("reservation %+v", r)
+		}
+	}
+	if j, err := pools.read(); err != nil || len(j.Reservations) != 0 {
+		t.Errorf("journal %+v, %v", j, err)
+	}
+}
+
+func TestStartOnHugePagesWithReserve(t *testing.T) {
+	needRoot(t)
+	needPool(t)
+	c := startLab(t, Options{Pages: Pages2MB, Reserve: true, Pools: Pools{Dir: t.TempDir()}})
+	wantMode(t, c, Pages2MB)
+}
+
+// impossible is more shared memory than any pool of this machine has free, yet less than the machine has.
+func impossible(t *testing.T) string {
+	t.Helper()
+	m, err := readMemory(Roots{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := m.Available * 3 / 4
+	if int64(needPool(t).Available())<<21 >= size {
+		t.Skip("needs a machine without a large free huge page pool")
+	}
+	return itoa(int(size>>20)) + "MB"
+}
+
+func TestShortPoolIsSaidBeforeTheStart(t *testing.T) {
+	s, size := needServer(t), impossible(t)
+	_, err := Start(t.Context(), Options{Server: s, Parent: labParent(t), Pages: Pages2MB, SharedBuffers: size}, nil)
+	short := (*ShortPool)(nil)
+	if !errors.As(err, &short) {
+		t.Fatalf("error %v", err)
+	}
+	if short.Short() <= 0 || short.Need-short.Have != short.Short() || short.NeedBytes != int64(short.Need)<<21 {
+		t.Errorf("%+v", short)
+	}
+	wantIn(t, err.Error(), itoa(short.Need)+" pages of 2MB", "short", "nr_hugepages")
+}
+
+// The server's own words, of a real server that was not stopped from trying.
+func TestShortPoolFromTheServersLog(t *testing.T) {
+	size := impossible(t)
+	c := startLab(t, Options{})
+	l := c.layers
+	l.pages, l.buffers = Pages2MB, size
+	if err := l.resolve(Roots{}, c.server.Major); err != nil {
+		t.Fatal(err)
+	}
+	c.ops.Lock()
+	err := c.halt(t.Context(), nil)
+	if err == nil {
+		err = c.launch(t.Context(), l, nil)
+	}
+	c.ops.Unlock()
+	short, failed := (*ShortPool)(nil), (*StartError)(nil)
+	if !errors.As(err, &short) || !errors.As(err, &failed) {
+		t.Fatalf("error %v", err)
+	}
+	if short.NeedBytes == 0 || short.Need != pagesFor(short.NeedBytes, Pages2MB) {
+		t.Errorf("%+v", short)
+	}
+	wantIn(t, err.Error(), "could not map anonymous shared memory")
+	if err := c.Restart(t.Context(), Change{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	wantMode(t, c, Pages4kB)
+}
+
+// huge_pages = try falls back without a word; only the proof shows it.
+func TestTryFallsBack(t *testing.T) {
+	c := startLab(t, Options{Pages: Pages2MB, SharedBuffers: impossible(t), Settings: map[string]string{"huge_pages": "try"}})
+	wantMode(t, c, Pages4kB)
+	if got := show(t, c, "SHOW huge_pages"); got != "try" {
+		t.Errorf("huge_pages %s", got)
+	}
+}
+
+func TestShortPoolLeavesARunningServer(t *testing.T) {
+	c := startLab(t, Options{})
+	pid := c.Pid()
+	err := c.Restart(t.Context(), Change{Pages: Pages2MB, Settings: map[string]string{"shared_buffers": impossible(t)}}, nil)
+	short := (*ShortPool)(nil)
+	if !errors.As(err, &short) || c.Pid() != pid {
+		t.Errorf("error %v, pid %d was %d", err, c.Pid(), pid)
+	}
+}
+
+func TestPageSizeTheMachineLacks(t *testing.T) {
+	if _, err := ReadPool(Roots{}, Pages1GB); !errors.Is(err, ErrNoPool) {
+		t.Skip("needs a machine without 1GB huge pages")
+	}
+	c := startLab(t, Options{})
+	if _, err := c.Preflight(t.Context(), Pages1GB); !errors.Is(err, ErrNoPool) {
+		t.Errorf("preflight: %v", err)
+	}
+	pid := c.Pid()
+	if err := c.Restart(t.Context(), Change{Pages: Pages1GB, Reserve: true}, nil); !errors.Is(err, ErrNoPool) || c.Pid() != pid {
+		t.Errorf("restart: %v", err)
+	}
+}
+
+// A pool of the real machine grows and shrinks again.
+func TestReserveForReal(t *testing.T) {
+	needRoot(t)
+	needPool(t)
+	pools := Pools{Dir: t.TempDir()}
+	unlock, err := lockPools(t.Context(), Roots{}) // other tests on this machine wait
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	before := needPool(t)
+	r, err := pools.reserve(Pages2MB, 16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if during := needPool(t); r.Added != 16 || during.persistent() != before.persistent()+16 {
+		t.Errorf("before %+v, during %+v, %+v", before, during, r)
+	}
+	j, err := pools.read()
+	if err != nil || len(j.Reservations) != 1 {
+		t.Fatalf("journal %+v, %v", j, err)
+	}
+	if err := pools.settle(j, 0); err != nil {
+		t.Fatal(err)
+	}
+	if after := needPool(t); after.persistent() != before.persistent() {
+		t.Errorf("before %+v, after %+v", before, after)
+	}
+}
+
+// The same with a second server version, and with one that cannot be asked how many pages it needs.
+func TestPortableServers(t *testing.T) {
+	for _, major := range []string{"18", "13"} {
+		t.Run(major, func(t *testing.T) {
+			s := needPortable(t, major)
+			needRoot(t)
+			needPool(t)
+			c := startLab(t, Options{Server: s, Pages: Pages2MB, Reserve: true, Pools: Pools{Dir: t.TempDir()}})
+			wantMode(t, c, Pages2MB)
+			if s.Major >= 17 && show(t, c, "SHOW huge_pages_status") != "on" {
+				t.Error("the server says its huge pages are not on")
+			}
+			if err := c.Restart(t.Context(), Change{Pages: Pages4kB}, nil); err != nil {
+				t.Fatal(err)
+			}
+			wantMode(t, c, Pages4kB)
+			pid := c.Pid()
+			if err := c.Stop(context.WithoutCancel(t.Context())); err != nil {
+				t.Fatal(err)
+			}
+			wantGone(t, pid)
+		})
+	}
+}
+
+// needPortable gives a portable server where one was fetched, or skips naming the need.
+func needPortable(t *testing.T, major string) Server {
+	t.Helper()
+	f := Finder{Portable: PortableDirs()}
+	all, _, err := f.All(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		if itoa(s.Major) == major {
+			return s
+		}
+	}
+	t.Skipf("needs a portable PostgreSQL %s: pgtlb setup --portable --version %s", major, major)
+	return Server{}
+}
+
+func TestVerifyOfAProcessThatIsNoServer(t *testing.T) {
+	if supported() != nil {
+		t.Skip("needs procfs")
+	}
+	if _, err := Verify(Roots{}, os.Getpid()); !errors.Is(err, ErrNoMapping) {
+		t.Errorf("error %v", err)
+	}
+}
