@@ -19,7 +19,8 @@ type group struct {
 	events  []Event
 	how     how
 	members []members
-	buf     []byte
+	buf     []byte  // for one read
+	counts  []Count // of one target
 }
 
 // how is what all groups of a layout have in common.
@@ -51,7 +52,7 @@ func (e *openError) Unwrap() error { return e.errno }
 // openGroup opens the events as one group on every target and starts them. Tasks that ended meanwhile are left out,
 // except the first one. On an error nothing stays open.
 func openGroup(name string, events []Event, targets []target, h how) (*group, error) {
-	g := &group{name: name, events: events, how: h}
+	g := &group{name: name, events: events, how: h, counts: make([]Count, len(events))}
 	g.buf = make([]byte, max(groupHeader+len(events)*groupMember, singleSize)+1)
 	for i, t := range targets {
 		m, err := openMembers(events, t, h)
@@ -144,13 +145,12 @@ func (g *group) read(dst []Reading) ([]Reading, error) {
 		r.ID, r.Group, r.Per, r.CPU = e.ID, g.name, r.Per[:0], r.CPU[:0]
 	}
 	out := dst[first:]
-	counts := make([]Count, len(g.events))
 	for _, m := range g.members {
-		if err := g.readMembers(m, counts); err != nil {
+		if err := g.readMembers(m, g.counts); err != nil {
 			return dst[:first], fmt.Errorf("reading group %s: %w", g.name, err)
 		}
 		for i := range out {
-			out[i].Per = append(out[i].Per, counts[i])
+			out[i].Per = append(out[i].Per, g.counts[i])
 			if m.target.cpu >= 0 {
 				out[i].CPU = append(out[i].CPU, m.target.cpu)
 			}

@@ -68,8 +68,8 @@ type silence struct {
 	stuck   bool
 }
 
-// settle moves every unit through its layouts until all its events count. Where no layout does it, the layout with the
-// most living events wins, the dead ones are dropped, and the rest starts again with the best layout.
+// settle moves every unit on until all its events count. What stays at 0 is first tried alone: if it is dead there too,
+// it is dropped, and the rest goes on with the best layout. Otherwise the layout is at fault, and the next ones are tried.
 func (s *Set) settle(ctx context.Context) ([]Missing, error) {
 	var missing []Missing
 	trials := map[*unit][]trial{}
@@ -81,11 +81,11 @@ func (s *Set) settle(ctx context.Context) ([]Missing, error) {
 		moved = false
 		dead, err := s.dead(ctx)
 		if err != nil {
-			return missing, err
+			return missing, errors.Join(err, s.leaveAlone())
 		}
-		for _, u := range slices.Clone(s.units) {
+		for _, u := range s.units {
 			t := u.trial(dead)
-			if len(t.dead) == 0 {
+			if len(t.dead) == 0 && !u.alone {
 				continue
 			}
 			moved = true
@@ -93,12 +93,9 @@ func (s *Set) settle(ctx context.Context) ([]Missing, error) {
 			if err := u.close(); err != nil {
 				return missing, err
 			}
-			if u.at = u.next(t); u.at == len(u.layouts) {
-				best := bestTrial(trials[u])
-				for _, d := range best.dead {
-					missing = append(missing, d.missing)
-				}
-				u.reset(best.alive)
+			dropped, restart := u.advance(t, trials[u])
+			missing = append(missing, dropped...)
+			if restart {
 				delete(trials, u)
 			}
 			more, err := s.attach([]*unit{u})
@@ -110,6 +107,54 @@ func (s *Set) settle(ctx context.Context) ([]Missing, error) {
 		s.units = slices.DeleteFunc(s.units, func(u *unit) bool { return len(u.groups) == 0 })
 	}
 	return once(append(missing, s.trim(want)...)), nil
+}
+
+// advance decides what a closed unit opens after the trial t, the last of ts. It returns the events it gives up.
+// Restart says that the trials so far no longer count.
+func (u *unit) advance(t trial, ts []trial) (dropped []Missing, restart bool) {
+	switch {
+	case u.alone:
+		u.knownAlive = true
+	case !u.knownAlive:
+		u.goAlone()
+		return nil, true
+	default:
+		if u.at = u.next(t); u.at < len(u.layouts) {
+			return nil, false
+		}
+		t = bestTrial(ts)
+	}
+	for _, d := range t.dead {
+		dropped = append(dropped, d.missing)
+	}
+	u.reset(t.alive)
+	return dropped, true
+}
+
+// goAlone replaces the layouts by one in which the events take turns one by one.
+func (u *unit) goAlone() {
+	l := layout{exclusive: true}
+	for _, id := range u.want {
+		l.groups = append(l.groups, []string{id})
+	}
+	u.layouts, u.at, u.alone = []layout{l}, 0, true
+}
+
+// leaveAlone gives units whose test was cut short their layouts back.
+func (s *Set) leaveAlone() error {
+	for _, u := range s.units {
+		if !u.alone {
+			continue
+		}
+		if err := u.close(); err != nil {
+			return err
+		}
+		u.reset(u.want)
+		if _, err := s.attach([]*unit{u}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // next returns the layout to try after t. An event that had a counter and stayed at 0 is not helped by groups that

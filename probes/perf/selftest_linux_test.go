@@ -40,6 +40,15 @@ func standIns(t *testing.T, o Options, dead ...string) *Set {
 	return s
 }
 
+func groupOf(s *Set, id string) string {
+	for _, e := range s.Events() {
+		if e.ID == id {
+			return e.Group
+		}
+	}
+	return ""
+}
+
 func ids(ms []Missing) []string {
 	var out []string
 	for _, m := range ms {
@@ -80,6 +89,11 @@ func TestSelfTestGivesUpTheDead(t *testing.T) {
 			}
 			if open := len(s.Events()); open+len(missing) != all {
 				t.Errorf("%d of %d events are open, %d missing", open, all, len(missing))
+			}
+			for _, p := range [][2]string{{CyclesUser, CyclesKernel}, {DTLBLoads, DTLBLoadMisses}, {Cycles, WalkCyclesLoad}} {
+				if a, b := groupOf(s, p[0]), groupOf(s, p[1]); a != "" && b != "" && a != b {
+					t.Errorf("%s is in %q, %s in %q", p[0], a, p[1], b)
+				}
 			}
 			got := measure(t, s, func() {
 				if err := churn(); err != nil {
@@ -133,6 +147,54 @@ func TestSelfTestStopsWithItsContext(t *testing.T) {
 		if n := len(s.Events()); n != all {
 			t.Errorf("%s: %d of %d events are open after a cancelled self-test", o.Scope, n, all)
 		}
+	}
+}
+
+// A unit that is tried event by event when the test is cut short gets its groups back.
+func TestCutShortWhileAlone(t *testing.T) {
+	s := standIns(t, Options{})
+	for _, u := range s.units {
+		if err := u.close(); err != nil {
+			t.Fatal(err)
+		}
+		u.goAlone()
+	}
+	if _, err := s.attach(s.units); err != nil {
+		t.Fatal(err)
+	}
+	if groupOf(s, DTLBLoads) == groupOf(s, DTLBLoadMisses) {
+		t.Fatal("the events are not alone")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := s.SelfTest(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if groupOf(s, DTLBLoads) != groupOf(s, DTLBLoadMisses) || groupOf(s, DTLBLoads) == "" {
+		t.Error("the events stay alone after a cancelled self-test")
+	}
+}
+
+// Where every event counts alone, what fails is the layout: the next one is tried, and the best one kept.
+func TestAdvance(t *testing.T) {
+	u := &unit{plan: plans()[1]}
+	want := []string{CyclesUser, CyclesKernel, Instructions}
+	u.reset(want)
+	stuck := trial{alive: []string{CyclesUser, Instructions}, dead: []silence{{Missing{ID: CyclesKernel}, true}}}
+	if dropped, _ := u.advance(stuck, nil); len(dropped) != 0 || !u.alone {
+		t.Fatalf("first: dropped %v, alone %v", dropped, u.alone)
+	}
+	if dropped, _ := u.advance(trial{alive: want}, nil); len(dropped) != 0 || u.alone || u.at != 0 {
+		t.Fatalf("all alive alone: dropped %v, alone %v, at %d", dropped, u.alone, u.at)
+	}
+	if dropped, _ := u.advance(stuck, nil); len(dropped) != 0 || !u.layouts[u.at].exclusive {
+		t.Fatalf("stuck together: dropped %v, layout %s", dropped, u.layouts[u.at])
+	}
+	u.at = len(u.layouts) - 1
+	stuck.at = u.at
+	dropped, restart := u.advance(stuck, []trial{stuck})
+	if !restart || len(dropped) != 1 || dropped[0].ID != CyclesKernel || u.at != 0 || !slices.Equal(u.want, stuck.alive) {
+		t.Fatalf("at the end: dropped %v, at %d, want %v", dropped, u.at, u.want)
 	}
 }
 

@@ -27,6 +27,9 @@ type unit struct {
 	layouts []layout
 	at      int // index of the open layout
 	groups  []*group
+
+	// The self-test opens every event alone once, to tell a dead event from a layout that does not work.
+	alone, knownAlive bool
 }
 
 // Open opens what can be opened and says of the rest why not: a partial set is normal. Nothing counts for the time
@@ -103,7 +106,7 @@ func (s *Set) openable(events []Event, t target) (ids []string, missing []Missin
 
 // reset makes the layouts for these events and starts again with the best one.
 func (u *unit) reset(want []string) {
-	u.at, u.want, u.layouts = 0, nil, u.plan.reduced(want)
+	u.at, u.want, u.layouts, u.alone = 0, nil, u.plan.reduced(want), false
 	if len(u.layouts) > 0 {
 		u.want = u.layouts[0].ids()
 	}

@@ -134,7 +134,7 @@ func denied(f Facts, e Event) (reason, remedy string) {
 			fmt.Sprintf("sysctl kernel.perf_event_paranoid=2 and %s, or run as root", f.setcap())
 	case f.Scope.Postmaster != 0 && f.TargetUID != f.UID && !f.privileged() && !f.has(capSysPtrace):
 		return fmt.Sprintf("the server runs as another user (uid %d, ours is %d)", f.TargetUID, f.UID),
-			fmt.Sprintf("%s, or run as the server's user", f.setcap())
+			f.setcap() + ", or run as the server's user" + f.kernelLevel(kernel)
 	case f.UserNS && (f.has(capPerfmon) || f.has(capSysAdmin)):
 		return "capabilities inside a user namespace (rootless container) do not count for perf events",
 			"run pgtlb on the host, or sysctl kernel.perf_event_paranoid=0 there"
@@ -147,6 +147,14 @@ func denied(f Facts, e Event) (reason, remedy string) {
 	}
 	return fmt.Sprintf("a security module (SELinux, AppArmor) refuses it; kernel.perf_event_paranoid is %d", f.Paranoid),
 		"allow perf events in the module's policy, or run outside of the confined context"
+}
+
+// kernelLevel is what the server's own user needs besides for an event that counts in the kernel.
+func (f Facts) kernelLevel(kernel bool) string {
+	if kernel && f.Paranoid >= 2 {
+		return " with sysctl kernel.perf_event_paranoid=1"
+	}
+	return ""
 }
 
 // absent explains an event that is not there.

@@ -43,6 +43,8 @@ func TestDiagnose(t *testing.T) {
 			"system wide", "setcap cap_sys_admin+ep /opt/pgtlb"},
 		{"other user at a low level", Facts{Scope: Tree(77), Paranoid: -1, UID: 1000, TargetUID: 26}, user, syscall.EACCES, NoPermission,
 			"the server runs as another user (uid 26, ours is 1000)", "setcap cap_perfmon+ep /opt/pgtlb, or run as the server's user"},
+		{"other user, kernel cycles", Facts{Scope: Tree(77), Paranoid: 2, UID: 1000, TargetUID: 26}, kernel, syscall.EACCES, NoPermission,
+			"another user", "or run as the server's user with sysctl kernel.perf_event_paranoid=1"},
 		{"other user with ptrace", Facts{Scope: Tree(77), Paranoid: 2, UID: 1000, TargetUID: 26, CapEff: ptrace}, kernel, syscall.EACCES,
 			NoPermission, "counting in the kernel", "setcap"},
 		{"paranoid 3 on Debian", Facts{Paranoid: 3, CyclesUser: syscall.EACCES}, user, syscall.EACCES, NoPermission,
