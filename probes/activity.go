@@ -1,0 +1,74 @@
+package probes
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// maxQuery bounds the query text that is kept per backend, in bytes: samples
+// are recorded every second.
+const maxQuery = 1024
+
+// activity is one row of pg_stat_activity as the server sent it.
+type activity struct {
+	pid                        int // as the server sees it
+	backendType, state         string
+	database, user, app, query string
+	waitType, waitEvent        string
+	started                    *time.Time // nil without the right to see it
+}
+
+func queryActivity(ctx context.Context, c *session) ([]activity, error) {
+	rows, err := c.conn.Query(ctx, activitySQL)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []activity
+	for rows.Next() {
+		var r activity
+		err := rows.Scan(&r.pid, &r.backendType, &r.state, &r.database, &r.user, &r.app,
+			&r.waitType, &r.waitEvent, &r.query, &r.started)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, rows.Err()
+}
+
+// backend is the row as far as SQL gives it. Pid is the server's own until the
+// process is found.
+func (r activity) backend(ownPid int) Backend {
+	b := Backend{
+		Pid:      r.pid,
+		Role:     roleOf(r.backendType),
+		State:    Clean(r.state),
+		Database: Clean(r.database),
+		User:     Clean(r.user),
+		App:      Clean(r.app),
+		Query:    strings.TrimSpace(Clean(shorten(r.query))),
+		Own:      r.pid == ownPid || r.app == AppName,
+	}
+	if r.waitEvent != "" {
+		b.Wait = Clean(r.waitType + ":" + r.waitEvent)
+	}
+	if r.started != nil {
+		b.Started = *r.started
+	}
+	return b
+}
+
+// shorten cuts a text at maxQuery bytes; half a character at the end is left
+// to Clean, which replaces it.
+func shorten(s string) string {
+	if len(s) <= maxQuery {
+		return s
+	}
+	cut := maxQuery
+	for cut > maxQuery-4 && s[cut]&0xC0 == 0x80 {
+		cut--
+	}
+	return s[:cut]
+}

@@ -1,0 +1,104 @@
+package probes
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// peerPid is the pid, in our namespace, of the process that called listen on
+// the other end of a Unix socket; 0 when that process is outside of it.
+func peerPid(c *net.UnixConn) (int, error) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return 0, fmt.Errorf("asking for the peer of the socket: %w", err)
+	}
+	var cred *unix.Ucred
+	var cerr error
+	if err := raw.Control(func(fd uintptr) {
+		cred, cerr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	}); err != nil {
+		return 0, fmt.Errorf("asking for the peer of the socket: %w", err)
+	}
+	if cerr != nil {
+		return 0, fmt.Errorf("asking for the peer of the socket: %w", cerr)
+	}
+	return int(cred.Pid), nil
+}
+
+// sinceBoot is the clock that the start times in /proc/PID/stat are in. Not
+// /proc/uptime: in some containers that file tells the container's age.
+func sinceBoot() (time.Duration, error) {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {
+		return 0, fmt.Errorf("reading the boot clock: %w", err)
+	}
+	return time.Duration(ts.Nano()), nil
+}
+
+// procFile is a file of a process. Kept open, it belongs to that process for
+// good: after its end reads fail, also when the pid is used again.
+type procFile struct {
+	path string
+	fd   int // -1 when it is not kept open
+}
+
+// openProcFile opens a file. Without keep it is opened anew for each read, for
+// servers with more processes than descriptors.
+func openProcFile(path string, keep bool) (procFile, error) {
+	f := procFile{path, -1}
+	if !keep {
+		return f, nil
+	}
+	var err error
+	f.fd, err = openRetry(path)
+	return f, err
+}
+
+func openRetry(path string) (int, error) {
+	for {
+		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if !errors.Is(err, unix.EINTR) {
+			return fd, err
+		}
+	}
+}
+
+// read returns the whole file in buf or, when that is too small, in a larger
+// one. One pread is enough: the kernel makes these files in one piece.
+func (f procFile) read(buf []byte) ([]byte, error) {
+	fd := f.fd
+	if fd < 0 {
+		var err error
+		if fd, err = openRetry(f.path); err != nil {
+			return buf[:0], err
+		}
+		defer func() { _ = unix.Close(fd) }() // opened for reading: nothing is lost
+	}
+	for {
+		n, err := unix.Pread(fd, buf[:cap(buf)], 0)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return buf[:0], err
+		case n < cap(buf):
+			return buf[:n], nil
+		default:
+			buf = make([]byte, 0, 2*cap(buf))
+		}
+	}
+}
+
+func (f procFile) close() {
+	if f.fd >= 0 {
+		_ = unix.Close(f.fd) // opened for reading: nothing is lost
+	}
+}
+
+// gone tells whether a read failed because the process has ended.
+func gone(err error) bool {
+	return errors.Is(err, unix.ESRCH) || errors.Is(err, unix.ENOENT)
+}

@@ -1,0 +1,27 @@
+//go:build !linux
+
+package probes
+
+import (
+	"net"
+	"runtime"
+	"time"
+)
+
+func notHere(what string) error {
+	return &Unavailable{What: what, Reason: "unavailable on this system (" + runtime.GOOS + ")"}
+}
+
+func peerPid(*net.UnixConn) (int, error) { return 0, notHere("the peer's pid") }
+
+func sinceBoot() (time.Duration, error) { return 0, notHere("the boot clock") }
+
+type procFile struct{}
+
+func openProcFile(path string, _ bool) (procFile, error) { return procFile{}, notHere(path) }
+
+func (procFile) read([]byte) ([]byte, error) { return nil, notHere("/proc") }
+
+func (procFile) close() {}
+
+func gone(error) bool { return false }

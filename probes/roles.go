@@ -1,0 +1,68 @@
+package probes
+
+import "strings"
+
+// Roles that code asks for.
+const (
+	RoleClient     = "client"
+	RolePostmaster = "postmaster"
+)
+
+// roleOf shortens PostgreSQL's backend_type. Types of extensions stay as they are.
+func roleOf(backendType string) string {
+	switch backendType {
+	case "client backend":
+		return RoleClient
+	case "background writer":
+		return "bgwriter"
+	case "autovacuum worker":
+		return "autovacuum"
+	case "logical replication launcher":
+		return "logical launcher"
+	case "logical replication worker", "logical replication apply worker",
+		"logical replication parallel worker", "logical replication parallel apply worker",
+		"logical replication tablesync worker":
+		return "logical worker"
+	}
+	return Clean(backendType)
+}
+
+// roleOfTitle takes the role from the title that PostgreSQL gives a process,
+// "postgres: [cluster_name: ]role …", for the processes that pg_stat_activity
+// does not list. A title that is none is that of a process which has just
+// started and still has the postmaster's.
+func roleOfTitle(title string) string {
+	rest, ok := strings.CutPrefix(title, "postgres: ")
+	if !ok {
+		return "starting"
+	}
+	if role, ok := knownTitle(rest); ok {
+		return role
+	}
+	// The cluster's name may hold colons too; the role is after the last one
+	// that leaves a known role.
+	for {
+		_, after, ok := strings.Cut(rest, ": ")
+		if !ok {
+			return RoleClient // "user database client command"
+		}
+		rest = after
+		if role, ok := knownTitle(rest); ok {
+			return role
+		}
+	}
+}
+
+// knownTitle knows the titles that begin with a role, of servers 13 to 18.
+func knownTitle(s string) (string, bool) {
+	for _, role := range []string{"logger", "archiver", "checkpointer", "background writer", "walwriter", "walsender",
+		"walreceiver", "walsummarizer", "startup", "autovacuum launcher", "autovacuum worker", "io worker",
+		"parallel worker", "logical replication launcher", "logical replication worker",
+		"logical replication apply worker", "logical replication parallel apply worker",
+		"logical replication tablesync worker", "slotsync worker", "stats collector"} {
+		if rest, ok := strings.CutPrefix(s, role); ok && (rest == "" || rest[0] == ' ') {
+			return roleOf(role), true
+		}
+	}
+	return "", false
+}

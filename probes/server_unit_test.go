@@ -1,0 +1,366 @@
+package probes
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestRoles(t *testing.T) {
+	for in, want := range map[string]string{
+		"client backend": "client", "background writer": "bgwriter", "checkpointer": "checkpointer",
+		"autovacuum worker": "autovacuum", "io worker": "io worker", "parallel worker": "parallel worker",
+		"logical replication apply worker": "logical worker", "my\x1bext": "my ext",
+	} {
+		if got := roleOf(in); got != want {
+			t.Errorf("roleOf(%q) = %q, want %q", in, got, want)
+		}
+	}
+	for in, want := range map[string]string{
+		"postgres: logger ":                                  "logger",
+		"postgres: lab: one: logger":                         "logger",
+		"postgres: lab: one: background writer ":             "bgwriter",
+		"postgres: checkpointer performing checkpoint":       "checkpointer",
+		"postgres: archiver last was 000000010000000000":     "archiver",
+		"postgres: io worker 2":                              "io worker",
+		"postgres: parallel worker for PID 411":              "parallel worker",
+		"postgres: stats collector ":                         "stats collector",
+		"postgres: bob shop 10.1.2.3(50123) SELECT":          "client",
+		"postgres: main: bob shop [local] idle":              "client",
+		"postgres: loggerhead db [local] idle":               "client",
+		"/usr/lib/postgresql/15/bin/postgres -D /srv/pgdata": "starting",
+		"": "starting",
+	} {
+		if got := roleOfTitle(in); got != want {
+			t.Errorf("roleOfTitle(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestProcStat(t *testing.T) {
+	s, err := parseProcStat([]byte("4243 (post) gres (x)) S 4200 4243 4243 0 -1 4194560 5321 0 7 0 41 12 0 0 20 0 1 0 83065 3133440 407 1844 1 2\n"))
+	want := procStat{ppid: 4200, start: 83065, use: BackendUse{MinorFaults: 5321, MajorFaults: 7, User: 41, Kernel: 12}}
+	if err != nil || s != want {
+		t.Errorf("%+v, %v; want %+v", s, err, want)
+	}
+	for _, bad := range []string{"", "1 x S 2", "1 (x) S 2 3", "1 (x) S two 3"} {
+		if s, err := parseProcStat([]byte(bad)); err == nil {
+			t.Errorf("%q gives %+v", bad, s)
+		}
+	}
+}
+
+const statusText = `Name:	postgres
+Umask:	0077
+Pid:	4243
+PPid:	4200
+NSpid:	4243	117	21
+VmPeak:	 6490428 kB
+VmPTE:	    5268 kB
+RssAnon:	    3112 kB
+RssShmem:	 1400000 kB
+HugetlbPages:	    2048 kB
+Threads:	1
+`
+
+func TestProcStatus(t *testing.T) {
+	s, err := parseProcStatus([]byte(statusText))
+	want := procStatus{nspid: 21, hasMem: true, peak: 6490428, mem: BackendMem{PageTables: 5268, Hugetlb: 2048, Shmem: 1400000, Private: 3112}}
+	if err != nil || s != want {
+		t.Errorf("%+v, %v; want %+v", s, err, want)
+	}
+	// A process that is ending has no memory any more: absent, not 0.
+	if s, err = parseProcStatus([]byte("Name:\tpostgres\nPid:\t7\n")); err != nil || s.hasMem || s.nspid != 7 {
+		t.Errorf("zombie: %+v, %v", s, err)
+	}
+	for _, bad := range []string{"", "Name: x", "Pid:\tx\n", "Pid:\t7\nVmPTE:\t1 MB\n"} {
+		if s, err := parseProcStatus([]byte(bad)); err == nil {
+			t.Errorf("%q gives %+v", bad, s)
+		}
+	}
+}
+
+func TestSharedPageSize(t *testing.T) {
+	mapping := func(line, sizeKB, pageKB string) string {
+		return line + "\nSize:           " + sizeKB + " kB\nKernelPageSize:  " + pageKB + " kB\nMMUPageSize:  " + pageKB + " kB\nVmFlags: rd wr sh\n"
+	}
+	program := mapping("55da8e438000-55da8e43a000 r--p 00000000 fe:00 1234 /usr/lib/postgresql/15/bin/postgres", "8000000", "4")
+	dsm := mapping("7f0-7f1 rw-s 00000000 00:1a 5 /dev/shm/PostgreSQL.12", "9000000", "4")
+	sysv := mapping("7f2-7f3 rw-s 00000000 00:01 7 /SYSV0052e2c1 (deleted)", "4", "4")
+	for name, c := range map[string]struct {
+		smaps string
+		want  int
+	}{
+		"4 kB":    {program + dsm + mapping("7f4-7f5 rw-s 00000000 00:01 9 /dev/zero (deleted)", "146000", "4") + sysv, 4},
+		"2 MB":    {program + sysv + mapping("7f4-7f5 rw-s 00000000 00:0f 9 /anon_hugepage (deleted)", "147456", "2048"), 2048},
+		"1 GB":    {sysv + mapping("7f4-7f5 rw-s 00000000 00:0f 9 /anon_hugepage (deleted)", "1048576", "1048576") + program, 1048576},
+		"sysv":    {program + mapping("7f2-7f3 rw-s 00000000 00:01 7 /SYSV0052e2c1 (deleted)", "146000", "64"), 64},
+		"none":    {program + dsm, 0},
+		"nothing": {"", 0},
+	} {
+		got, err := parseSharedPageSize(strings.NewReader(c.smaps))
+		if got != c.want || (err == nil) != (c.want != 0) {
+			t.Errorf("%s: %d, %v; want %d", name, got, err, c.want)
+		}
+	}
+}
+
+func TestRollupParser(t *testing.T) {
+	r, err := parseRollup(strings.NewReader("55-7f ---p 0 00:00 0 [rollup]\nRss: 100 kB\nPss: 40 kB\nPss_Anon: 1 kB\nShared_Clean: 30 kB\nShared_Dirty: 10 kB\nPrivate_Clean: 20 kB\nPrivate_Dirty: 40 kB\nShared_Hugetlb: 2048 kB\nPrivate_Hugetlb: 4096 kB\n"))
+	if want := (Rollup{Pss: 40, Rss: 100, Private: 60, Shared: 40, Hugetlb: 6144}); err != nil || r != want {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if r, err := parseRollup(strings.NewReader("")); err == nil {
+		t.Errorf("nothing gives %+v", r)
+	}
+}
+
+func TestHidePid(t *testing.T) {
+	for mounts, want := range map[string]bool{
+		"proc /proc proc rw,nosuid,hidepid=2 0 0\n":                     true,
+		"proc /proc proc rw,nosuid,hidepid=invisible,gid=4 0 0\n":       true,
+		"proc /proc proc rw,nosuid 0 0\n":                               false,
+		"proc /proc proc rw,hidepid=0 0 0\n":                            false,
+		"/dev/vda / ext4 rw,hidepid=2 0 0\nproc /proc proc rw 0 0\nx\n": false,
+	} {
+		if got := hasHidePid(mounts); got != want {
+			t.Errorf("%q: %v", mounts, got)
+		}
+	}
+	roots := Roots{Proc: t.TempDir()}
+	if err := noPostmaster(roots, 0, false); !strings.Contains(reasonOf(err), "another machine") {
+		t.Error(err)
+	}
+	if err := os.MkdirAll(filepath.Join(roots.Proc, "self"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(roots.Proc, "self/mounts"), []byte("proc /proc proc rw,hidepid=2 0 0\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := noPostmaster(roots, 0, false)
+	if why := reasonOf(err); !strings.HasPrefix(why, "SQL only: ") || !strings.Contains(why, "hidepid") || !errors.Is(err, ErrUnavailable) {
+		t.Error(why)
+	}
+}
+
+// joinCase is a server whose processes are seen from outside of its container.
+func joinCase(boot time.Time) ([]activity, seenProcesses) {
+	at := func(seconds int) *time.Time {
+		t := boot.Add(time.Duration(seconds) * time.Second)
+		return &t
+	}
+	rows := []activity{
+		{pid: 21, backendType: "client backend", app: "shop", state: "active", started: at(500)},
+		{pid: 22, backendType: "client backend", app: AppName, started: at(600)},
+		{pid: 23, backendType: "client backend", app: "late", started: at(700)},
+		{pid: 24, backendType: "client backend", app: "gone", started: at(500)},
+		{pid: 10, backendType: "checkpointer", started: at(100)},
+		{pid: 25, query: "<insufficient privilege>"},
+	}
+	proc := func(pid, nspid int, role string, start uint64) *process {
+		return &process{pid: pid, nspid: nspid, role: role, start: start * ticksPerSecond, hasMem: true, mem: BackendMem{PageTables: uint64(pid)}}
+	}
+	return rows, seenProcesses{boot, []*process{
+		proc(4000, 1, RolePostmaster, 99),
+		proc(4010, 10, "checkpointer", 100),
+		proc(4011, 11, "logger", 100),
+		proc(4021, 21, RoleClient, 500),
+		proc(4022, 22, RoleClient, 600),
+		proc(4023, 23, RoleClient, 650), // another process than the row's
+		proc(4025, 25, RoleClient, 300),
+	}}
+}
+
+func TestJoinUsesThePidOfTheServersNamespace(t *testing.T) {
+	rows, seen := joinCase(time.Now().Add(-time.Hour))
+	got := joinBackends(rows, seen, 22)
+	byApp := func(app, role string) Backend {
+		i := slices.IndexFunc(got, func(b Backend) bool { return b.App == app && b.Role == role })
+		if i < 0 {
+			t.Fatalf("no %s %q in %+v", role, app, got)
+		}
+		return got[i]
+	}
+	if b := byApp("shop", "client"); b.Pid != 4021 || b.Mem == nil || b.Mem.PageTables != 4021 || b.Own {
+		t.Errorf("%+v", b)
+	}
+	if b := byApp(AppName, "client"); !b.Own || b.Pid != 4022 {
+		t.Errorf("%+v", b)
+	}
+	for _, app := range []string{"late", "gone"} {
+		if b := byApp(app, "client"); b.Mem != nil || b.Use != nil || b.StartTicks != 0 {
+			t.Errorf("%s has the figures of another process: %+v", app, b)
+		}
+	}
+	if b := byApp("", "logger"); b.Pid != 4011 || b.Mem == nil {
+		t.Errorf("%+v", b)
+	}
+	i := slices.IndexFunc(got, func(b Backend) bool { return b.Pid == 4025 })
+	if i < 0 || got[i].Role != "client" || got[i].Query != "<insufficient privilege>" {
+		t.Errorf("the row without rights: %+v", got)
+	}
+	readings, misses := backendSums(got, nil)
+	want := []Reading{
+		{ID: Backends, Value: 8},
+		{ID: PageTableBackendsSum, Value: 4000 + 4010 + 4011 + 4021 + 4023 + 4025},
+		{ID: PageTableMaxBackend, Value: 4025},
+	}
+	for i, r := range readings {
+		if r.ID != want[i].ID || r.Value != want[i].Value {
+			t.Errorf("reading %+v, want %+v", r, want[i])
+		}
+	}
+	if len(readings) != 3 || len(misses) != 0 {
+		t.Errorf("readings %+v, misses %+v", readings, misses)
+	}
+}
+
+func TestJoinSurvivesASetClock(t *testing.T) {
+	boot := time.Now().Add(-time.Hour)
+	rows, seen := joinCase(boot)
+	seen.boot = boot.Add(90 * time.Second) // the clock was put forward since
+	n := 0
+	for _, b := range joinBackends(rows, seen, 22) {
+		if b.App != "" && b.Mem != nil {
+			n++
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d rows with figures, want shop and pgtlb", n)
+	}
+}
+
+func TestBackendSumsAreMissingWhenNotAllIsSeen(t *testing.T) {
+	rows := []Backend{{Pid: 1, Role: RoleClient, Mem: &BackendMem{PageTables: 5}}}
+	readings, misses := backendSums(rows, fs.ErrPermission)
+	if len(readings) != 1 || readings[0].ID != Backends || len(misses) != 2 || misses[0].Reason == "" {
+		t.Errorf("readings %+v, misses %+v", readings, misses)
+	}
+	readings, misses = backendSums([]Backend{{Role: "checkpointer", Mem: &BackendMem{PageTables: 5}}}, nil)
+	if len(readings) != 2 || len(misses) != 1 || misses[0].ID != PageTableMaxBackend {
+		t.Errorf("without clients: readings %+v, misses %+v", readings, misses)
+	}
+}
+
+func TestShortenKeepsWholeCharacters(t *testing.T) {
+	s := strings.Repeat("x", maxQuery-1) + "ü and more"
+	if got := Clean(shorten(s)); got != strings.Repeat("x", maxQuery-1) {
+		t.Errorf("ends in %q", got[maxQuery-4:])
+	}
+	if got := shorten("short"); got != "short" {
+		t.Error(got)
+	}
+	if got := shorten(strings.Repeat("\x80", 2*maxQuery)); len(got) < maxQuery-4 {
+		t.Errorf("%d bytes left", len(got))
+	}
+}
+
+func TestSecrets(t *testing.T) {
+	for name, secret := range map[string]bool{
+		"primary_conninfo": true, "ssl_passphrase_command": true, "archive_command": true, "app.jwt_secret": true,
+		"password_encryption": false, "shared_buffers": false, "ssl_key_file": false,
+	} {
+		if got := isSecret(name, "x"); got != secret {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if !isSecret("app.upstream", "host=a password=hunter2") || isSecret("shared_preload_libraries", "passwordcheck") {
+		t.Error("values are judged wrongly")
+	}
+}
+
+func TestStatementsQuery(t *testing.T) {
+	for version, nested := range map[string]bool{"1.8": true, "1.9": false, "1.10": false, "2.0": false} {
+		q, err := statementsQuery("public", version)
+		if err != nil || strings.Contains(q, "WHERE toplevel") == nested || !strings.Contains(q, "public.pg_stat_statements(false)") {
+			t.Errorf("%s: %q, %v", version, q, err)
+		}
+	}
+	for _, version := range []string{"1.7", "", "x.y"} {
+		if q, err := statementsQuery("public", version); !errors.Is(err, ErrUnavailable) {
+			t.Errorf("%s: %q, %v", version, q, err)
+		}
+	}
+}
+
+func TestHugePagesOfTheServer(t *testing.T) {
+	ptr := func(n int64) *int64 { return &n }
+	word := func(s string) *string { return &s }
+	info := func(requested string) ServerInfo {
+		return ServerInfo{Version: "17.2", HugePages: HugePages{Requested: requested}, NoPostmasterWhy: "SQL only: elsewhere"}
+	}
+	roots := fixture("amd64") // 1050 of 1100 pages of 2 MB free, 64 of them reserved
+	for name, c := range map[string]struct {
+		requested string
+		facts     serverFacts
+		want      HugePages
+	}{
+		"fell back": {"try", serverFacts{status: word("off"), neededPages: ptr(1030), hugePageKB: ptr(0)},
+			HugePages{Requested: "try", InUse: "off", PageKB: 4, Proof: "huge_pages_status", Needed: 1030, Short: 44}},
+		"in use": {"try", serverFacts{status: word("on"), neededPages: ptr(2), hugePageKB: ptr(1048576)},
+			HugePages{Requested: "try", InUse: "on", PageKB: 1048576, Proof: "huge_pages_status", Needed: 2}},
+		"not supported": {"try", serverFacts{status: word("off"), neededPages: ptr(-1)},
+			HugePages{Requested: "try", InUse: "off", PageKB: 4, Proof: "huge_pages_status"}},
+		"off": {"off", serverFacts{neededPages: ptr(70)},
+			HugePages{Requested: "off", InUse: "off", PageKB: 4, Proof: "huge_pages = off", Needed: 70}},
+	} {
+		if got := hugePagesOf(roots, info(c.requested), c.facts); got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+	got := hugePagesOf(roots, info("try"), serverFacts{})
+	if got.InUse != "" || !strings.Contains(got.Proof, "SQL only: elsewhere") || got.FellBack() {
+		t.Errorf("without proof: %+v", got)
+	}
+	got = hugePagesOf(roots, info("on"), serverFacts{neededPages: ptr(5)})
+	if got.InUse != "on" || got.PageKB != 2048 {
+		t.Errorf("huge_pages = on: %+v", got)
+	}
+}
+
+func FuzzParseProcStat(f *testing.F) {
+	f.Add([]byte("1 (x) S 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21"))
+	f.Add([]byte("1 (a) b) S 1"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if s, err := parseProcStat(b); err == nil && len(bytes.Fields(b)) < 20 {
+			t.Fatalf("%q gives %+v", b, s)
+		}
+	})
+}
+
+func FuzzParseProcStatus(f *testing.F) {
+	f.Add([]byte(statusText))
+	f.Add([]byte("Pid:\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if s, err := parseProcStatus(b); err == nil && s.nspid <= 0 {
+			t.Fatalf("%q gives %+v", b, s)
+		}
+	})
+}
+
+func FuzzParseSmaps(f *testing.F) {
+	f.Add([]byte("7f4-7f5 rw-s 0 00:01 9 /dev/zero (deleted)\nSize: 8 kB\nKernelPageSize: 4 kB\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if kb, err := parseSharedPageSize(bytes.NewReader(b)); err == nil && kb <= 0 {
+			t.Fatalf("%q gives %d", b, kb)
+		}
+		if r, err := parseRollup(bytes.NewReader(b)); err == nil && !bytes.Contains(b, []byte("Pss:")) {
+			t.Fatalf("%q gives %+v", b, r)
+		}
+	})
+}
+
+func FuzzRoleOfTitle(f *testing.F) {
+	f.Add("postgres: a: b: logger ")
+	f.Fuzz(func(t *testing.T, title string) {
+		if role := roleOfTitle(title); role == "" {
+			t.Fatalf("%q has no role", title)
+		}
+	})
+}

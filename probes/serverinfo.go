@@ -1,0 +1,136 @@
+package probes
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+//go:embed sql/server.sql
+var serverSQL string
+
+//go:embed sql/settings.sql
+var settingsSQL string
+
+// Info asks the server about itself and looks at its first process. What this
+// version of the server, this role or this machine does not show stays empty;
+// an error means that the server did not answer.
+func (s *Server) Info(ctx context.Context) (ServerInfo, error) {
+	var info ServerInfo
+	var f serverFacts
+	var pm postmaster
+	err := s.use(ctx, func(c *session) error {
+		if err := queryServer(ctx, c, &info, &f); err != nil {
+			return fmt.Errorf("asking the server about itself: %w", err)
+		}
+		var why error
+		if pm, why = findPostmaster(s.roots, c); why != nil {
+			info.NoPostmasterWhy = reasonOf(why)
+		}
+		return nil
+	})
+	if err != nil {
+		return ServerInfo{}, err
+	}
+	info.PostmasterPid = pm.pid
+	info.HugePages = hugePagesOf(s.roots, info, f)
+	return info, nil
+}
+
+// reasonOf is why something is unavailable, with the remedy, in one sentence.
+func reasonOf(err error) string {
+	var u *Unavailable
+	if !errors.As(err, &u) {
+		return err.Error()
+	}
+	if u.Remedy == "" {
+		return u.Reason
+	}
+	return u.Reason + " (" + u.Remedy + ")"
+}
+
+// serverFacts are what the server says about huge pages; nil where its version
+// does not know.
+type serverFacts struct {
+	status      *string // huge_pages_status, since 17
+	hugePageKB  *int64  // huge_page_size, since 14; 0 is the kernel's default
+	neededPages *int64  // shared_memory_size_in_huge_pages, since 15; -1 is "not supported"
+}
+
+// queryServer fills in everything that comes by SQL, in one round trip.
+func queryServer(ctx context.Context, c *session, info *ServerInfo, f *serverFacts) error {
+	info.Where = c.where()
+	var b pgx.Batch
+	b.Queue(serverSQL).QueryRow(func(row pgx.Row) error { return scanServer(row, info, f) })
+	b.Queue(settingsSQL).Query(func(rows pgx.Rows) error {
+		all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Setting])
+		info.Settings = publicSettings(all)
+		return err
+	})
+	b.Queue(statementsExtensionSQL).Query(func(rows pgx.Rows) error {
+		info.StatementsLoaded = rows.Next()
+		rows.Close()
+		return rows.Err()
+	})
+	return c.conn.SendBatch(ctx, &b).Close()
+}
+
+func scanServer(row pgx.Row, info *ServerInfo, f *serverFacts) error {
+	var dataDir, requested *string
+	var sharedBuffers int64
+	var sharedMemory *int64
+	var maxConnections *int
+	err := row.Scan(&info.Version, &info.VersionNum, &info.Started, &info.Database, &info.User, &sharedBuffers,
+		&dataDir, &requested, &f.status, &f.hugePageKB, &f.neededPages, &sharedMemory, &maxConnections)
+	if err != nil {
+		return err
+	}
+	info.Version = Clean(info.Version)
+	info.Database, info.User = Clean(info.Database), Clean(info.User)
+	info.SharedBuffersKB = uint64(sharedBuffers)
+	if dataDir != nil {
+		info.DataDir = Clean(*dataDir)
+	}
+	if requested != nil {
+		info.HugePages.Requested = Clean(*requested)
+	}
+	if sharedMemory != nil && *sharedMemory > 0 {
+		info.SharedMemoryKB = uint64(*sharedMemory)
+	}
+	if maxConnections != nil {
+		info.MaxConnections = *maxConnections
+	}
+	return nil
+}
+
+// publicSettings cleans the settings and leaves out those that may hold a
+// password or a key.
+func publicSettings(all []Setting) []Setting {
+	var out []Setting
+	for _, s := range all {
+		if isSecret(s.Name, s.Value) {
+			continue
+		}
+		out = append(out, Setting{Clean(s.Name), Clean(s.Value), Clean(s.Source)})
+	}
+	return out
+}
+
+// isSecret tells whether a setting may hold a secret: connection strings, shell
+// commands, and what applications and extensions keep in settings of their own.
+func isSecret(name, value string) bool {
+	name, value = strings.ToLower(name), strings.ToLower(value)
+	if name == "password_encryption" {
+		return false // the name of a method
+	}
+	for _, part := range []string{"conninfo", "password", "passwd", "passphrase", "secret", "token", "credential", "_command", "apikey", "api_key", "private_key"} {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	return strings.Contains(value, "password=") || strings.Contains(value, "://")
+}

@@ -1,0 +1,8 @@
+-- Sums over all databases and the shared objects (13 to 18).
+SELECT sum(xact_commit)::float8,
+       sum(xact_rollback)::float8,
+       sum(blks_hit)::float8,
+       sum(blks_read)::float8,
+       sum(temp_files)::float8,
+       sum(temp_bytes)::float8
+FROM pg_stat_database
