@@ -14,10 +14,10 @@ const (
 	grace = 20 * time.Millisecond
 	// again is the time after which queries still running are cancelled once
 	// more: a cancel request that arrives between two queries cancels nothing.
-	again = 300 * time.Millisecond
+	again = 200 * time.Millisecond
 	// enough is the time after which a connection whose query cannot be
 	// cancelled is closed under it.
-	enough = 400 * time.Millisecond
+	enough = 300 * time.Millisecond
 )
 
 // abort makes all clients return: those whose query goes on are cancelled on
@@ -94,10 +94,10 @@ func (u *run) explain(ctx context.Context, lost *lostError) error {
 	conn, err := u.load.Connect(ctx)
 	if err == nil {
 		closeConn(ctx, conn)
-		return fmt.Errorf("%s without a word from the server, which answers again: it was restarted or the session was killed: %w", what, lost.err)
+		return fmt.Errorf("%s without a word from the server, which answers again: it was restarted or the session was killed (%w)", what, lost.err)
 	}
 	if errors.As(err, &said) {
-		return fmt.Errorf("%s, and the server says: %s: %w", what, said.Message, lost.err)
+		return fmt.Errorf("%s, and the server says: %s (%w)", what, said.Message, lost.err)
 	}
-	return fmt.Errorf("%s, and the server does not answer any more: %w", what, lost.err)
+	return fmt.Errorf("%s, and the server does not answer any more (%w)", what, lost.err)
 }

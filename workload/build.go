@@ -70,29 +70,46 @@ func (d Dataset) createTables(ctx context.Context, control *pgx.Conn) error {
 	return nil
 }
 
-// load copies all rows of both tables, test_hp_table over several connections.
+// load copies all rows of both tables.
 func (d Dataset) load(ctx context.Context, conns Connect, why string, progress func(Progress)) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	var made atomic.Int64
 	report := func() {
 		progress(Progress{Phase: "load", Detail: dataTable + ": " + why, Done: made.Load(), Total: d.Rows, Unit: "rows"})
 	}
 	return during(report, func() error {
-		errs := make([]error, loaders)
-		var wg sync.WaitGroup
-		for i := range int64(loaders) {
-			wg.Go(func() {
-				first, last := d.Rows*i/loaders+1, d.Rows*(i+1)/loaders
-				errs[i] = d.copyPart(ctx, conns, first, last, i == 0, &made)
-				if errs[i] != nil {
-					cancel()
-				}
-			})
+		if err := loadCategories(ctx, conns); err != nil {
+			return err
 		}
-		wg.Wait()
-		return firstCause(errs)
+		return d.loadData(ctx, conns, &made)
 	})
+}
+
+func loadCategories(ctx context.Context, conns Connect) error {
+	conn, err := conns(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeConn(ctx, conn)
+	return copyInto(ctx, conn, categoryTable+unfinished, categoryRows(), Categories)
+}
+
+// loadData fills test_hp_table over several connections and counts the rows in
+// made as they go.
+func (d Dataset) loadData(ctx context.Context, conns Connect, made *atomic.Int64) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	errs := make([]error, loaders)
+	var wg sync.WaitGroup
+	for i := range int64(loaders) {
+		wg.Go(func() {
+			errs[i] = d.copyPart(ctx, conns, d.Rows*i/loaders+1, d.Rows*(i+1)/loaders, made)
+			if errs[i] != nil {
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	return firstCause(errs)
 }
 
 // firstCause prefers an error that is not only the echo of a cancellation.
@@ -110,19 +127,13 @@ func firstCause(errs []error) error {
 	return echo
 }
 
-// copyPart loads rows first to last on a connection of its own, and the
-// categories before them if it is asked to.
-func (d Dataset) copyPart(ctx context.Context, conns Connect, first, last int64, categories bool, made *atomic.Int64) error {
+// copyPart loads rows first to last on a connection of its own.
+func (d Dataset) copyPart(ctx context.Context, conns Connect, first, last int64, made *atomic.Int64) error {
 	conn, err := conns(ctx)
 	if err != nil {
 		return err
 	}
 	defer closeConn(ctx, conn)
-	if categories {
-		if err := copyInto(ctx, conn, categoryTable+unfinished, categoryRows(), Categories); err != nil {
-			return err
-		}
-	}
 	return copyInto(ctx, conn, dataTable+unfinished, dataRows(d.Seed, first, last, made), last-first+1)
 }
 

@@ -69,13 +69,3 @@ func inParallel(n int, do func(i int) error) error {
 	wg.Wait()
 	return first
 }
-
-// closeAll ends all sessions.
-func closeAll(ctx context.Context, conns []*pgx.Conn) {
-	_ = inParallel(len(conns), func(i int) error {
-		if conns[i] != nil {
-			closeConn(ctx, conns[i])
-		}
-		return nil
-	})
-}

@@ -147,6 +147,7 @@ func onServer(t *testing.T, with lab.Server) {
 		{"join result", testJoinResult},
 		{"row found for each id", testRowFound},
 		{"cancel in a long query", testCancelLongQuery},
+		{"cancel on a hung server", testHung},
 		{"transaction in flight is finished", testInFlight},
 		{"failed transactions are counted", testFailedCounted},
 		{"storm of failures ends the load", testStorm},

@@ -79,10 +79,9 @@ func testJoinResult(t *testing.T, s server) {
 		t.Fatal(err)
 	}
 	type group struct {
-		n                 int64
-		sum1, sum2        *big.Int
-		maxCol3, minCol4  uint64
-		spreadWritten, av string
+		n                int64
+		sum1, sum2       *big.Int
+		maxCol3, minCol4 uint64
 	}
 	const id = 700
 	want := map[string]*group{}
@@ -203,6 +202,54 @@ func testCancelLongQuery(t *testing.T, s server) {
 	if n := one(t, watch, sleeping); n != "0" {
 		t.Errorf("%s queries go on", n)
 	}
+}
+
+// testHung cancels a load while neither backends nor postmaster answer.
+func testHung(t *testing.T, s server) {
+	conns := s.database(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	load := sqlLoad(conns, 4, always("SELECT pg_sleep(600)"))
+	var stopped []int
+	goOn := func() {
+		for _, pid := range stopped {
+			if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	startedThen(t, &load, func() {
+		defer cancel()
+		time.Sleep(200 * time.Millisecond)
+		conn, err := conns(context.Background())
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer closeConn(context.Background(), conn)
+		rows, _ := conn.Query(context.Background(), "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+		pids, err := pgx.CollectRows(rows, pgx.RowTo[int])
+		if err != nil || len(pids) != 4 {
+			t.Errorf("backends %v, %v", pids, err)
+		}
+		for _, pid := range append(pids, s.Pid()) {
+			if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+				t.Error(err)
+			}
+			stopped = append(stopped, pid)
+		}
+	})
+	begun := time.Now()
+	res, err := NewRunner(NewMeter("test")).Run(ctx, load)
+	took := time.Since(begun)
+	goOn()
+	if err != nil || !res.Cancelled || res.Transactions != 0 || res.Failed != 0 {
+		t.Errorf("result %+v, error %v", res, err)
+	}
+	if took > 30*time.Second {
+		t.Errorf("it took %v to cancel", took)
+	}
+	t.Log(took)
 }
 
 func testInFlight(t *testing.T, s server) {

@@ -42,15 +42,30 @@ func short(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), stepTimeout)
 }
 
+// closeTimeout bounds the end of sessions.
+const closeTimeout = time.Second
+
 // closeConn ends a session and waits, within bounds, until nothing of it is left
 // in this process; what goes wrong then matters to nobody.
-func closeConn(ctx context.Context, conn *pgx.Conn) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+func closeConn(ctx context.Context, conn *pgx.Conn) { closeAll(ctx, []*pgx.Conn{conn}) }
+
+// closeAll is closeConn for many sessions, some of which may be nil.
+func closeAll(ctx context.Context, conns []*pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
-	_ = conn.Close(ctx)
-	select {
-	case <-conn.PgConn().CleanupDone():
-	case <-ctx.Done():
+	for _, conn := range conns {
+		if conn != nil {
+			_ = conn.Close(ctx)
+		}
+	}
+	for _, conn := range conns {
+		if conn == nil {
+			continue
+		}
+		select {
+		case <-conn.PgConn().CleanupDone():
+		case <-ctx.Done():
+		}
 	}
 }
 
