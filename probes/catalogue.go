@@ -23,6 +23,7 @@ const (
 	DTLBLoadMisses       = "dtlb_load_misses"
 	DTLBMissPct          = "dtlb_miss_pct"
 	DTLBMissesPerKInstr  = "dtlb_misses_per_kinstr"
+	DTLBWalks            = "dtlb_walks"
 	WalkCyclesLoad       = "walk_cycles_load"
 	WalkCyclesStore      = "walk_cycles_store"
 	WalkCyclesPct        = "walk_cycles_pct"
@@ -88,6 +89,7 @@ func Catalogue() []Metric {
 		{CyclesKernel, "cycles:k", "cycles", Counter, Down, "perf hardware event cycles:k", "", "CPU cycles spent in the kernel."},
 		{Cycles, "cycles", "cycles", Counter, Neither, "perf hardware event cycles", "", "CPU cycles, user space and kernel together."},
 		{Instructions, "instructions", "instructions", Counter, Neither, "perf hardware event instructions", "", "Instructions retired."},
+		{DTLBWalks, "data page walks", "walks", Counter, Down, "perf raw event DTLB_WALK (ARM)", "", "Page walks for data: a count, not cycles."},
 		{WalkCyclesLoad, "load walk cycles", "cycles", Counter, Down, "perf raw event, load page walk active", "", "Cycles in which a page walk for a load was under way."},
 		{WalkCyclesStore, "store walk cycles", "cycles", Counter, Down, "perf raw event, store page walk active", "", "Cycles in which a page walk for a store was under way."},
 		{CPUUser, "CPU time user", "s", Counter, Neither, "/proc/stat user + nice", "system wide", "CPU seconds spent in user space: time, not cycles."},

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"pgtlb/probes"
+	"pgtlb/workload"
+	"pgtlb/workload/lab"
+	"pgtlb/workload/trial"
+)
+
+// labFlags are shared by the verbs that make a lab.
+type labFlags struct {
+	rows          int64
+	sharedBuffers string
+	pages         string
+	reserve       bool
+	set           []string
+	bindir        string
+	osUser        string
+	keep          bool
+	seed          int64
+	yes           bool
+}
+
+func (l *labFlags) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.Int64Var(&l.rows, "rows", workload.DefaultRows, "rows of the test table")
+	f.StringVar(&l.sharedBuffers, "shared-buffers", "", "shared_buffers, e.g. 4GB (default: a quarter of the available memory, 2GB at most)")
+	f.StringVar(&l.pages, "pages", "4kB", "page size of shared memory: 4kB, 2MB or 1GB")
+	f.BoolVar(&l.reserve, "reserve", false, "as root, reserve missing huge pages and give them back at the end")
+	f.StringArrayVar(&l.set, "set", nil, "server setting GUC=value; may be repeated")
+	f.StringVar(&l.bindir, "pg-bindir", "", "folder of initdb and postgres (default: the newest that is found)")
+	f.StringVar(&l.osUser, "os-user", "", "as root, the account that the server runs under")
+	f.BoolVar(&l.keep, "keep", false, "keep the server's directory at the end")
+	f.Int64Var(&l.seed, "random-seed", 1, "seed of the data and of the clients")
+	f.BoolVarP(&l.yes, "yes", "y", false, "install PostgreSQL without asking where there is none")
+}
+
+// options checks the flags and finds the server programs.
+func (l *labFlags) options(ctx context.Context, a *app) (trial.LabOptions, error) {
+	if l.rows < 1 {
+		return trial.LabOptions{}, fmt.Errorf("--rows %d: the table needs at least 1 row", l.rows)
+	}
+	pages, err := lab.ParsePages(l.pages)
+	if err != nil {
+		return trial.LabOptions{}, fmt.Errorf("--pages: %w", err)
+	}
+	settings := map[string]string{}
+	for _, s := range l.set {
+		name, value, ok := strings.Cut(s, "=")
+		if !ok || strings.TrimSpace(name) == "" {
+			return trial.LabOptions{}, fmt.Errorf("--set %s: write it as GUC=value, e.g. --set work_mem=64MB", s)
+		}
+		settings[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	}
+	server, err := lab.Find(ctx, l.bindir)
+	if errors.Is(err, lab.ErrNoServer) {
+		server, err = a.offerInstall(ctx, l.yes, err)
+	}
+	if err != nil {
+		return trial.LabOptions{}, err
+	}
+	return trial.LabOptions{
+		Cluster: lab.Options{Server: server, Settings: settings, SharedBuffers: l.sharedBuffers, Pages: pages,
+			Reserve: l.reserve, OSUser: l.osUser, Keep: l.keep},
+		Rows: l.rows, Seed: l.seed,
+	}, nil
+}
+
+// loadFlags say what is driven.
+type loadFlags struct {
+	clients int
+	seconds int
+}
+
+func (l *loadFlags) addFlags(cmd *cobra.Command, seconds int) {
+	f := cmd.Flags()
+	f.IntVarP(&l.clients, "client", "c", 0, "clients (default: the scenario's own)")
+	f.IntVarP(&l.seconds, "time", "T", seconds, "seconds that the load runs")
+}
+
+// apply checks scenario, clients and time and puts them into the options.
+func (l *loadFlags) apply(o *trial.LabOptions, scenario string) error {
+	sc, err := workload.Find(scenario)
+	if err != nil {
+		return err
+	}
+	if _, err := sc.Resolve(workload.Values{"rows": o.Rows, "data_seed": o.Seed}); err != nil {
+		return fmt.Errorf("%s: %w", scenario, err)
+	}
+	switch {
+	case l.clients < 0:
+		return fmt.Errorf("--client %d: there must be at least 1", l.clients)
+	case l.seconds < 1:
+		return fmt.Errorf("--time %d: the load must run for at least 1 second", l.seconds)
+	}
+	o.Scenario, o.Clients, o.Duration = scenario, l.clients, time.Duration(l.seconds)*time.Second
+	return nil
+}
+
+// session makes the options that all sessions share.
+func (a *app) session(mode trial.Mode, store *trial.Store) trial.Options {
+	return trial.Options{Mode: mode, Program: version, Command: a.commandLine(), Store: store, Roots: probes.SystemRoots()}
+}

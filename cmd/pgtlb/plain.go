@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"pgtlb/workload/trial"
+)
+
+// follower prints a session's states for somebody without a screen: steps,
+// messages and one line per sample.
+type follower struct {
+	progress io.Writer // steps and messages
+	lines    io.Writer // one line per sample; nil prints none
+	header   string
+	seq      uint64 // of the frame printed last
+	printed  bool
+	steps    map[string]trial.StepState
+	last     trial.Notice
+}
+
+// show prints what is new in a state.
+func (f *follower) show(st *trial.State) {
+	for _, s := range st.Steps {
+		if f.steps[s.Name] == s.State || s.State == trial.StepPending {
+			continue
+		}
+		f.steps[s.Name] = s.State
+		if s.State != trial.StepDone {
+			continue
+		}
+		_, _ = fmt.Fprintf(f.progress, "%-12s %5.1f s  %s\n", s.Name, s.Took.Seconds(), s.Detail)
+	}
+	for _, n := range st.Notices {
+		if n.At.After(f.last.At) {
+			_, _ = fmt.Fprintln(f.progress, n.Text)
+			f.last = n
+		}
+	}
+	frame := st.Last()
+	if f.lines == nil || st.Phase != trial.Ready || frame == nil || f.printed && frame.Seq <= f.seq {
+		return
+	}
+	if h := trial.PlainHeader(st); h != f.header {
+		f.header = h
+		_, _ = fmt.Fprintln(f.lines, h)
+	}
+	f.seq, f.printed = frame.Seq, true
+	_, _ = fmt.Fprintln(f.lines, trial.PlainLine(st))
+}
+
+// follow runs a session and shows its states until done says so, the session
+// fails, or ctx ends; then it ends the session in order. It returns the last
+// state.
+func follow(ctx context.Context, s *trial.Session, f *follower, done func(*trial.State) bool) (trial.State, error) {
+	f.steps = map[string]trial.StepState{}
+	work, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(work) }()
+	var last trial.State
+	for {
+		// Next ends with io.EOF when the session is over.
+		st, err := s.Next(context.WithoutCancel(ctx))
+		if err != nil {
+			break
+		}
+		last = st
+		if st.Phase != trial.Failed {
+			f.show(&st)
+		}
+		if done(&st) || st.Phase == trial.Failed {
+			stop()
+		}
+	}
+	err := <-ended
+	for _, l := range last.Log {
+		_, _ = fmt.Fprintln(f.progress, "  server log: "+l)
+	}
+	return last, err
+}
+
+// plainWatch prints a line per sample until a signal comes.
+func (a *app) plainWatch(ctx context.Context, s *trial.Session) error {
+	_, err := follow(ctx, s, &follower{progress: a.err, lines: a.out}, func(*trial.State) bool { return false })
+	if ctx.Err() != nil {
+		return &exitError{exitInterrupted, err}
+	}
+	return err
+}
+
+// loadOver tells when the load that the session starts by itself has ended.
+func loadOver(scenario string) func(*trial.State) bool {
+	began := false
+	return func(st *trial.State) bool {
+		for _, l := range st.Loads {
+			if l.Name != scenario {
+				continue
+			}
+			switch l.Status {
+			case trial.LoadFailed:
+				return true
+			case trial.LoadStopped:
+				return began
+			default:
+				began = true
+			}
+		}
+		return false
+	}
+}
+
+// driven runs a lab with its one load to the end and returns the recorded run.
+// With an error there may still be a run: what was measured is kept.
+func driven(ctx context.Context, o trial.Options, f *follower) (*trial.Run, error) {
+	last, err := follow(ctx, trial.NewSession(o), f, loadOver(o.Lab.Scenario))
+	for _, l := range last.Loads {
+		if l.Status == trial.LoadFailed {
+			err = errors.Join(err, fmt.Errorf("%s: %s", l.Name, l.Detail))
+		}
+	}
+	if last.Run == nil || last.Run.Path == "" {
+		if err == nil && ctx.Err() == nil {
+			err = errors.New("the load ended before anything was measured")
+		}
+		return nil, err
+	}
+	run, readErr := trial.Read(last.Run.Path)
+	return run, errors.Join(err, readErr)
+}
+
+// plainLab is the lab without a screen: a line per second, the report at the end.
+func (a *app) plainLab(ctx context.Context, o trial.Options) error {
+	run, err := driven(ctx, o, &follower{progress: a.err, lines: a.out})
+	if run != nil {
+		_, _ = fmt.Fprintln(a.out)
+		err = errors.Join(err, trial.WriteMarkdown(a.out, trial.BuildReport(run, nil)))
+	}
+	if ctx.Err() != nil {
+		return &exitError{exitInterrupted, err}
+	}
+	return err
+}

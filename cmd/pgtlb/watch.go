@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"pgtlb/probes"
+	"pgtlb/tui"
+	"pgtlb/workload/trial"
+)
+
+func (a *app) watch() *cobra.Command {
+	var c connection
+	var plain bool
+	var interval float64
+	var reports, scope string
+	cmd := &cobra.Command{
+		Use:   "watch [connection]",
+		Short: "Watch a running server; nothing there is created or changed",
+		Long: `Watches a running server read only: no object is created, no setting changed.
+Without flags it takes the local Unix socket, as psql does.`,
+		Example: "  pgtlb watch -h /run/postgresql -U postgres\n  pgtlb watch postgres://dba@db1/app",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, err := c.config(args)
+			if err != nil {
+				return err
+			}
+			store, err := a.store()
+			if err != nil {
+				return err
+			}
+			o := a.session(trial.Watching, store)
+			o.Config, o.Reports = cfg, reports
+			if o.Scope, err = probes.ParsePerfScope(scope); err != nil {
+				return err
+			}
+			if o.Interval, err = seconds(interval); err != nil {
+				return err
+			}
+			s := trial.NewSession(o)
+			if plain || !a.isTerminal() {
+				return a.plainWatch(cmd.Context(), s)
+			}
+			return a.screen(cmd.Context(), s)
+		},
+	}
+	c.addFlags(cmd)
+	cmd.Flags().BoolVar(&plain, "plain", false, "one line per sample instead of a screen")
+	cmd.Flags().Float64Var(&interval, "interval", 1, "seconds between samples")
+	cmd.Flags().StringVar(&scope, "scope", "", scopeHelp)
+	cmd.Flags().StringVar(&reports, "report-dir", "", "where e writes reports (default: the working directory)")
+	return cmd
+}
+
+// scopeHelp is the help of --scope.
+const scopeHelp = "whose events are counted: system or server (default: system where permitted)"
+
+// seconds checks an interval.
+func seconds(s float64) (time.Duration, error) {
+	if s < 0.1 || s > 60 {
+		return 0, fmt.Errorf("--interval %v: choose 0.1 to 60 seconds", s)
+	}
+	return time.Duration(s * float64(time.Second)), nil
+}
+
+// runner is an engine that works while its Run does.
+type runner interface {
+	tui.Engine
+	Run(ctx context.Context) error
+}
+
+// screen shows an engine until the person quits or a signal comes, then ends
+// the engine in order and says what was left behind.
+func (a *app) screen(ctx context.Context, r runner) error {
+	work, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(work) }()
+	o := tui.FromEnviron(nil)
+	o.Version = version
+	shown := tui.Run(ctx, r, o)
+	stop()
+	err := <-ended
+	if ctx.Err() != nil {
+		return &exitError{exitInterrupted, err}
+	}
+	return errors.Join(shown, err)
+}

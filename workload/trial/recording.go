@@ -1,0 +1,48 @@
+package trial
+
+import (
+	"sync"
+
+	"pgtlb/probes"
+)
+
+// recording is the run being written, if any. The sampler's goroutine appends;
+// whoever starts or stops a load opens and closes.
+type recording struct {
+	mu  sync.Mutex
+	rec *Recorder
+}
+
+// open begins a run file; the one before must be closed.
+func (r *recording) open(dir string, meta Meta) (*Recorder, error) {
+	rec, err := Create(dir, meta)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rec = rec
+	return rec, nil
+}
+
+// append writes a sample to the open run.
+func (r *recording) append(s *probes.Sample) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.rec == nil {
+		return nil
+	}
+	return r.rec.Append(s)
+}
+
+// close ends the open run with its footer.
+func (r *recording) close(end End) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.rec == nil {
+		return nil
+	}
+	rec := r.rec
+	r.rec = nil
+	return rec.Close(end)
+}

@@ -1,0 +1,354 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"pgtlb/probes"
+	"pgtlb/workload"
+	"pgtlb/workload/lab"
+)
+
+// Options say what a session works on.
+type Options struct {
+	Mode     Mode   // Watching or InLab
+	Program  string // pgtlb's version, for run files
+	Command  string // the command line that began this, for reports
+	Store    *Store // where runs are kept
+	Reports  string // directory that Export writes to
+	Interval time.Duration
+	Roots    probes.Roots
+	Scope    probes.PerfScope // whose events are counted
+	// Config is the server to watch; unused in a lab.
+	Config *pgx.ConnConfig
+	Lab    LabOptions
+}
+
+// LabOptions describe the lab to be made.
+type LabOptions struct {
+	Cluster lab.Options
+	Rows    int64
+	Seed    int64
+	// Scenario is started when the lab is ready; empty starts none.
+	Scenario string
+	Clients  int // of that scenario; 0 is its default
+	// Duration ends each load; 0 means until it is stopped.
+	Duration time.Duration
+}
+
+// Session is what stands behind a screen or a headless verb: it makes or finds
+// the server, samples, drives loads, records runs and publishes States. Its
+// state belongs to the goroutine of Run; everything that takes time runs beside
+// it and posts its outcome.
+type Session struct {
+	o       Options
+	mail    *mailbox
+	cmds    chan Command
+	events  chan func()
+	over    chan struct{} // closed when Run no longer takes events
+	sampler *probes.Sampler
+	rec     recording
+	jobs    sync.WaitGroup
+
+	// The rest belongs to the goroutine of Run.
+	st      State
+	tl      timeline
+	loads   []*load
+	runs    runSet
+	runMeta Meta             // of the run under way or the last one
+	last    *workload.Result // of the load that ended last
+	link    *link            // to the server; nil while there is none
+	cluster *lab.Cluster
+	steps   steps
+	ask     *pending
+	asked   int
+	failure error
+}
+
+// pending is a question that waits for its answer.
+type pending struct {
+	id     int
+	answer chan bool
+}
+
+// NewSession prepares a session; Run does everything.
+func NewSession(o Options) *Session {
+	if o.Interval == 0 {
+		o.Interval = time.Second
+	}
+	s := &Session{
+		o: o, mail: newMailbox(), cmds: make(chan Command, 64), events: make(chan func()),
+		over: make(chan struct{}), sampler: probes.NewSampler(o.Interval),
+	}
+	s.st = State{Mode: o.Mode, Phase: Preparing, Interval: o.Interval}
+	if o.Mode == InLab {
+		for i, sc := range workload.List() {
+			s.loads = append(s.loads, newLoad(i+1, sc, o.Lab))
+		}
+	}
+	return s
+}
+
+// Next implements the screen's engine.
+func (s *Session) Next(ctx context.Context) (State, error) { return s.mail.next(ctx) }
+
+// Do implements the screen's engine. A command that comes while 64 others wait
+// is dropped: no person types that fast.
+func (s *Session) Do(c Command) {
+	select {
+	case s.cmds <- c:
+	default:
+	}
+}
+
+// Runs implements the screen's engine.
+func (s *Session) Runs(context.Context) ([]RunInfo, error) { return s.o.Store.List() }
+
+// stopPatience bounds each part of the orderly end.
+const stopPatience = 30 * time.Second
+
+// Run is the session. It returns when ctx has ended and everything is put back:
+// loads stopped, the recording closed, probes closed, the lab removed, pools
+// given back. The error is what made the session fail, or what could not be put
+// back.
+func (s *Session) Run(ctx context.Context) error {
+	// Loads and jobs outlive ctx until their run has had its last sample.
+	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWork()
+	sampling, stopSampling := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopSampling()
+	sampled := make(chan struct{})
+	go func() {
+		defer close(sampled)
+		_ = s.sampler.Run(sampling, s.take()) // it has no error but its context's
+	}()
+	s.publish()
+	s.job(func() { s.prepare(work) })
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case c := <-s.cmds:
+			s.command(work, c)
+			s.publish()
+		case f := <-s.events:
+			f()
+			s.publish()
+		}
+	}
+	s.st.Phase = Stopping
+	s.dropQuestion()
+	s.publish()
+	err := s.end(context.WithoutCancel(ctx), stopWork, stopSampling, sampled)
+	s.mail.close()
+	return errors.Join(s.failure, err)
+}
+
+// end stops everything in order: loads (their last sample and footer), jobs,
+// the sampler, the link to the server, the lab with its pools.
+func (s *Session) end(ctx context.Context, stopWork, stopSampling context.CancelFunc, sampled chan struct{}) error {
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		bounded, cancel := context.WithTimeout(ctx, stopPatience)
+		defer cancel()
+		s.endRun(bounded, "interrupted")
+		stopWork()
+		s.jobs.Wait()
+		stopSampling()
+		<-sampled
+	}()
+	for done := false; !done; {
+		select {
+		case f := <-s.events:
+			f()
+		case <-stopped:
+			done = true
+		}
+	}
+	close(s.over)
+	bounded, cancel := context.WithTimeout(ctx, stopPatience)
+	defer cancel()
+	var errs []error
+	if s.link != nil {
+		errs = append(errs, s.link.close(bounded))
+	}
+	errs = append(errs, s.rec.close(End{At: time.Now(), Reason: "interrupted"}))
+	if s.cluster != nil {
+		errs = append(errs, s.cluster.Stop(bounded))
+	}
+	return errors.Join(errs...)
+}
+
+// take returns what the sampler calls for each sample: record it, derive the
+// frame and post it. It runs in the sampler's goroutine.
+func (s *Session) take() func(probes.Sample) {
+	var prev *probes.Sample
+	return func(sample probes.Sample) {
+		recErr := s.rec.append(&sample)
+		f := probes.Derive(prev, &sample)
+		prev = &sample
+		s.post(func() {
+			s.tl.add(f)
+			if recErr != nil {
+				s.notify(true, recErr.Error())
+			}
+		})
+	}
+}
+
+// job runs f beside the loop; the session waits for it at the end.
+func (s *Session) job(f func()) { s.jobs.Go(f) }
+
+// post has the loop run f. After the end nothing is run.
+func (s *Session) post(f func()) {
+	select {
+	case s.events <- f:
+	case <-s.over:
+	}
+}
+
+// query has the loop run f and waits for it; it tells whether it was run.
+func (s *Session) query(f func()) bool {
+	done := make(chan struct{})
+	s.post(func() { f(); close(done) })
+	select {
+	case <-done:
+		return true
+	case <-s.over:
+		return false
+	}
+}
+
+// publish makes the present state visible.
+func (s *Session) publish() {
+	s.st.Seq++
+	s.st.At = time.Now()
+	s.tl.fill(&s.st)
+	s.st.Loads = nil
+	for _, l := range s.loads {
+		s.st.Loads = append(s.st.Loads, l.state(s.st.At))
+	}
+	s.st.Steps = slices.Clone(s.steps.list)
+	s.mail.put(s.st)
+}
+
+// notify adds a message.
+func (s *Session) notify(isError bool, text string) {
+	s.st.Notices = withNotice(s.st.Notices, Notice{At: time.Now(), Text: text, Error: isError})
+}
+
+// maxNotices is how many messages a state carries.
+const maxNotices = 8
+
+// withNotice returns the list with one more at its end.
+func withNotice(list []Notice, n Notice) []Notice {
+	list = append(slices.Clone(list), n)
+	return list[max(0, len(list)-maxNotices):]
+}
+
+// fail ends the session's work; the screen shows why and can only be left.
+func (s *Session) fail(err error, log []string) {
+	s.failure = err
+	s.st.Phase, s.st.Err, s.st.Log = Failed, err.Error(), log
+	s.steps.fail()
+}
+
+// prepare opens the host's probes, then the server. It is a job.
+func (s *Session) prepare(ctx context.Context) {
+	host, err := probes.ReadHost(s.o.Roots)
+	if err != nil {
+		s.post(func() { s.notify(true, err.Error()) })
+	}
+	s.post(func() { s.st.Host = host })
+	switch s.o.Mode {
+	case InLab:
+		err = s.prepareLab(ctx)
+	default:
+		err = s.prepareWatch(ctx)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.post(func() { s.fail(err, s.serverLog(err)) })
+	}
+}
+
+// question asks the person and waits for the answer; false when the session
+// ends or another question takes its place.
+func (s *Session) question(ctx context.Context, q Question) bool {
+	p := &pending{answer: make(chan bool, 1)}
+	s.post(func() {
+		s.dropQuestion()
+		s.asked++
+		q.ID, p.id = s.asked, s.asked
+		s.ask, s.st.Question = p, &q
+	})
+	select {
+	case yes := <-p.answer:
+		return yes
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (s *Session) dropQuestion() {
+	if s.ask != nil {
+		s.ask.answer <- false
+	}
+	s.ask, s.st.Question = nil, nil
+}
+
+// command does what a key asked for.
+func (s *Session) command(ctx context.Context, c Command) {
+	switch c := c.(type) {
+	case ToggleLoad:
+		s.toggle(ctx, c.Key)
+	case SetPages:
+		s.setPages(ctx, c.Pages)
+	case Answer:
+		if s.ask != nil && s.ask.id == c.ID {
+			s.ask.answer <- c.Yes
+			s.ask, s.st.Question = nil, nil
+		}
+	case SaveBaseline:
+		s.saveBaseline()
+	case ChooseBaseline:
+		s.chooseBaseline(c.Name)
+	case ToggleCompare:
+		s.toggleCompare()
+	case Export:
+		s.export()
+	case SetInterval:
+		s.setInterval(ctx, c.Every)
+	case Inspect:
+		s.inspect(c.Pid)
+	case Seek:
+		s.notify(true, "only a replay can be moved")
+	}
+}
+
+func (s *Session) setInterval(ctx context.Context, d time.Duration) {
+	d = max(probes.MinInterval, min(d, probes.MaxInterval))
+	s.st.Interval = d
+	s.notify(false, fmt.Sprintf("one sample every %v", d))
+	s.job(func() { _ = s.sampler.SetInterval(ctx, d) }) // fails only at the end
+}
+
+// inspect reads one backend's exact memory, which is too slow for every tick.
+func (s *Session) inspect(pid int) {
+	s.job(func() {
+		in := Inspected{Pid: pid, At: time.Now()}
+		r, err := probes.ReadRollup(s.o.Roots, pid)
+		in.Took = time.Since(in.At)
+		if err != nil {
+			in.Missing = err.Error()
+		} else {
+			in.Pss, in.Rss, in.Private, in.Shared, in.Hugetlb = r.Pss, r.Rss, r.Private, r.Shared, r.Hugetlb
+		}
+		s.post(func() { s.st.Inspected = &in })
+	})
+}

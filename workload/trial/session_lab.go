@@ -1,0 +1,264 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"pgtlb/probes"
+	"pgtlb/workload"
+	"pgtlb/workload/lab"
+)
+
+// prepareLab makes the private server with its data. It is a job.
+func (s *Session) prepareLab(ctx context.Context) error {
+	s.post(func() {
+		s.steps.plan("find server", "initdb", "start", "connect", "load", "index", "analyze", "prewarm")
+	})
+	lines, err := lab.Sweep(ctx, lab.SweepOptions{})
+	s.post(func() {
+		for _, l := range lines {
+			s.notify(false, l)
+		}
+		if err != nil {
+			s.notify(true, "sweeping left-over labs: "+err.Error())
+		}
+	})
+	cluster, err := lab.Start(ctx, s.o.Lab.Cluster, s.labProgress)
+	if err != nil {
+		return err
+	}
+	s.post(func() { s.cluster = cluster })
+	s.jobs.Go(func() { s.watchServer(ctx, cluster) })
+	if err := s.joinLab(ctx, cluster); err != nil {
+		return err
+	}
+	data := workload.Dataset{Rows: s.o.Lab.Rows, Seed: s.o.Lab.Seed}
+	connect := connectTo(cluster.DSN(), "pgtlb setup")
+	if err := data.Setup(ctx, connect, s.progress); err != nil {
+		return err
+	}
+	if err := s.warmUp(ctx, connect); err != nil {
+		return err
+	}
+	s.post(func() {
+		s.ready()
+		for _, l := range s.loads {
+			if l.scenario.Name == s.o.Lab.Scenario {
+				s.startLoad(ctx, l)
+			}
+		}
+	})
+	return nil
+}
+
+// ready ends the preparing.
+func (s *Session) ready() {
+	s.steps.finish()
+	s.st.Phase = Ready
+}
+
+// labProgress takes the lab's progress.
+func (s *Session) labProgress(phase, detail string, done, total int64) {
+	s.progress(workload.Progress{Phase: phase, Detail: detail, Done: done, Total: total})
+}
+
+func (s *Session) progress(p workload.Progress) {
+	s.post(func() { s.steps.update(p) })
+}
+
+// joinLab connects to the lab's server and samples it.
+func (s *Session) joinLab(ctx context.Context, cluster *lab.Cluster) error {
+	s.progress(workload.Progress{Phase: "connect", Detail: cluster.DSN()})
+	cfg, err := pgx.ParseConfig(cluster.DSN())
+	if err != nil {
+		return fmt.Errorf("connecting to the lab: %w", err)
+	}
+	if err := s.join(ctx, cfg); err != nil {
+		return err
+	}
+	s.progress(workload.Progress{Phase: "connect", Done: 1, Total: 1})
+	return nil
+}
+
+// warmUp prewarms and measures the dataset.
+func (s *Session) warmUp(ctx context.Context, connect workload.Connect) error {
+	warm, err := workload.Prewarm(ctx, connect, s.progress)
+	if err != nil {
+		return err
+	}
+	conn, err := connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	size, err := workload.Size(ctx, conn)
+	if err != nil {
+		return err
+	}
+	s.progress(workload.Progress{Phase: "prewarm", Detail: warm.String(), Done: 1, Total: 1})
+	s.post(func() {
+		s.st.Dataset = &Dataset{Rows: size.Rows, Seed: size.Seed, TableBytes: size.TableBytes, IndexBytes: size.IndexBytes,
+			Fingerprint: size.Fingerprint, FitsSharedBuffer: size.Fits()}
+	})
+	return nil
+}
+
+// watchServer fails the session when the lab's server ends by itself. A restart
+// that fails is not that: it says so itself.
+func (s *Session) watchServer(ctx context.Context, cluster *lab.Cluster) {
+	select {
+	case <-ctx.Done():
+	case <-cluster.Done():
+		s.post(func() { s.fail(cluster.Err(), cluster.LogTail(logLines)) })
+	}
+}
+
+// logLines is how much of the server's log a failure shows.
+const logLines = 12
+
+// serverLog gives the server's own words beside a failure.
+func (s *Session) serverLog(err error) []string {
+	var start *lab.StartError
+	if errors.As(err, &start) {
+		return start.Log[max(0, len(start.Log)-logLines):]
+	}
+	if s.cluster != nil {
+		return s.cluster.LogTail(logLines)
+	}
+	return nil
+}
+
+// setPages restarts the lab with another page size.
+func (s *Session) setPages(ctx context.Context, name string) {
+	switch {
+	case s.o.Mode != InLab:
+		s.notify(true, "page sizes are changed in the lab only: pgtlb lab")
+		return
+	case s.st.Phase != Ready:
+		s.notify(true, "the server is not ready yet")
+		return
+	}
+	pages, err := lab.ParsePages(name)
+	if err != nil {
+		s.notify(true, err.Error())
+		return
+	}
+	if name == s.st.Pages {
+		s.notify(false, "the server has "+name+" pages already")
+		return
+	}
+	s.st.Phase = Changing
+	s.steps.plan("check", "stop loads", "stop", "start", "connect", "prewarm")
+	cluster := s.cluster
+	s.job(func() {
+		resume, err := s.changePages(ctx, cluster, pages)
+		s.post(func() { s.pagesChanged(ctx, pages, resume, err) })
+	})
+}
+
+// changePages does the work of setPages: everything that can refuse comes before
+// the loads are touched. It returns the loads that ran.
+func (s *Session) changePages(ctx context.Context, cluster *lab.Cluster, pages lab.Pages) (resume []int, err error) {
+	s.progress(workload.Progress{Phase: "check", Detail: "does the pool have enough pages of " + pages.String() + "?"})
+	reserve, err := s.checkPool(ctx, cluster, pages)
+	if err != nil {
+		return nil, err
+	}
+	s.progress(workload.Progress{Phase: "stop loads"})
+	var wait func()
+	if !s.query(func() { resume, wait = s.stopAllLoads(ctx, "page size changed") }) {
+		return nil, context.Canceled
+	}
+	wait()
+	if err := s.part(ctx); err != nil {
+		s.post(func() { s.notify(true, err.Error()) })
+	}
+	change := cluster.Restart(ctx, lab.Change{Pages: pages, Reserve: reserve}, s.labProgress)
+	if !cluster.Running() {
+		return nil, change
+	}
+	if err := s.joinLab(ctx, cluster); err != nil {
+		return nil, errors.Join(change, err)
+	}
+	return resume, errors.Join(change, s.warmUp(ctx, connectTo(cluster.DSN(), "pgtlb setup")))
+}
+
+// checkPool finds out whether the pool has the pages and, where it does not but
+// could, asks. It tells whether the restart may grow the pool.
+func (s *Session) checkPool(ctx context.Context, cluster *lab.Cluster, pages lab.Pages) (reserve bool, err error) {
+	if s.o.Lab.Cluster.Reserve {
+		return true, nil // --reserve said yes beforehand
+	}
+	p, err := cluster.Preflight(ctx, pages)
+	if err != nil || p.Short == 0 {
+		return false, err
+	}
+	if !p.CanReserve {
+		return false, fmt.Errorf("%s; as root: %s", p.Reason, p.Remedy)
+	}
+	yes := s.question(ctx, Question{
+		Text: fmt.Sprintf("Reserve %d huge pages of %s?", p.Short, pages),
+		Detail: []string{
+			fmt.Sprintf("the server needs %d pages of %s, the pool has %d free", p.Need, pages, p.Need-p.Short),
+			fmt.Sprintf("this takes %s of memory from the rest of the machine", Memory(float64(p.Short)*float64(pages.KB()))),
+			"they are given back when pgtlb ends",
+		},
+		Yes: fmt.Sprintf("reserve %d pages and restart", p.Short), No: "leave everything as it is",
+	})
+	if !yes {
+		return false, errNotReserved
+	}
+	return true, nil
+}
+
+// errNotReserved is a no to the question; nothing was changed.
+var errNotReserved = errors.New("no pages were reserved, the page size stays")
+
+// pagesChanged ends a change of the page size and starts the loads again.
+func (s *Session) pagesChanged(ctx context.Context, pages lab.Pages, resume []int, err error) {
+	switch {
+	case ctx.Err() != nil:
+		return
+	case err != nil && !s.cluster.Running():
+		s.fail(err, s.serverLog(err))
+		return
+	case errors.Is(err, errNotReserved):
+		s.notify(false, err.Error())
+	case err != nil:
+		s.notify(true, err.Error())
+	case s.st.Pages != pages.String():
+		s.notify(true, fmt.Sprintf("asked for %s pages, but the server has %s (%s)", pages, s.st.Pages, s.st.Server.HugePages.Proof))
+	default:
+		s.notify(false, fmt.Sprintf("the server runs with %s pages now (%s)", pages, s.st.Server.HugePages.Proof))
+	}
+	s.ready()
+	for _, l := range s.loads {
+		if slices.Contains(resume, l.key) {
+			s.startLoad(ctx, l)
+		}
+	}
+}
+
+// connectTo opens connections under an application name.
+func connectTo(dsn, name string) workload.Connect {
+	return func(ctx context.Context) (*pgx.Conn, error) {
+		cfg, err := pgx.ParseConfig(dsn)
+		if err != nil {
+			return nil, err
+		}
+		cfg.RuntimeParams["application_name"] = name
+		return pgx.ConnectConfig(ctx, cfg)
+	}
+}
+
+// pagesName is the name of a page size in kB, "" when it is not known.
+func pagesName(h probes.HugePages) string {
+	if h.PageKB == 0 {
+		return ""
+	}
+	return lab.Pages(h.PageKB).String()
+}
