@@ -222,7 +222,11 @@ func checkBackends(t *testing.T, s *probes.Server, c *lab.Cluster) {
 
 	before := read(t, p)
 	run(t, reader, "SELECT count(*) FROM pages")
+	// The server answers a moment before it waits for the next command.
 	after := read(t, p)
+	for deadline := time.Now().Add(10 * time.Second); rowOf(t, after, "the-reader").Wait == "" && time.Now().Before(deadline); after = read(t, p) {
+		time.Sleep(10 * time.Millisecond)
+	}
 	row, was := rowOf(t, after, "the-reader"), rowOf(t, before, "the-reader")
 	if row.Role != probes.RoleClient || row.State != "idle" || row.Query != "SELECT count(*) FROM pages" || row.Wait != "Client:ClientRead" || row.Own {
 		t.Errorf("row %+v", row)
