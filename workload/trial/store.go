@@ -71,6 +71,15 @@ func (s *Store) Dir() string { return s.dir }
 // Create starts the recording of a run in the store.
 func (s *Store) Create(meta Meta) (*Recorder, error) { return Create(s.dir, meta) }
 
+// Load resolves what a person named and reads that run.
+func (s *Store) Load(what string) (*Run, error) {
+	path, err := s.Resolve(what)
+	if err != nil {
+		return nil, err
+	}
+	return Read(path)
+}
+
 // List returns the runs of the store, newest first. It reads the head and the
 // tail of each file only; a file that is no readable run says so in Problem.
 func (s *Store) List() ([]RunInfo, error) {

@@ -1,0 +1,343 @@
+package trial
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"pgtlb/probes"
+)
+
+// Report is everything that a report says about a run, with or without a
+// baseline, in words and numbers ready to be written. The Markdown, HTML and
+// JSON writers add nothing to it.
+type Report struct {
+	Title string `json:"title"`
+	// Sentence is the result; Verdict what may be concluded, empty without a
+	// baseline.
+	Sentence string `json:"sentence"`
+	Verdict  string `json:"verdict,omitempty"`
+	Varied   string `json:"varied,omitempty"`
+	// Paired tells whether there is a baseline.
+	Paired      bool          `json:"paired"`
+	Rows        []ReportRow   `json:"rows"`
+	Steady      Steady        `json:"filling_and_steady"`
+	Charts      []Chart       `json:"charts"`
+	Bars        *Bars         `json:"backend_page_tables_kb,omitempty"`
+	Facts       []FactGroup   `json:"facts"`
+	Settings    []SettingRow  `json:"settings"`
+	Repeat      []string      `json:"repeat"`
+	Unavailable []probes.Miss `json:"unavailable"`
+	Sources     []SourceRow   `json:"sources"`
+	Audit       []AuditLine   `json:"audit"`
+	Warnings    []string      `json:"warnings"`
+	// Comparison holds the rows of compare --json; nil without a baseline.
+	Comparison *Comparison `json:"comparison,omitempty"`
+	Run        Meta        `json:"run"`
+	Baseline   *Meta       `json:"baseline,omitempty"`
+}
+
+// ReportRow is one line of the table, in words.
+type ReportRow struct {
+	Metric string `json:"metric"`
+	Title  string `json:"title"`
+	Base   Cell   `json:"base"`
+	Cand   Cell   `json:"current"`
+	Diff   string `json:"difference"`
+	// Better is the direction of the difference: +1 better, -1 worse, 0 neither.
+	Better int    `json:"better"`
+	Note   string `json:"note,omitempty"`
+}
+
+// Cell is a figure: the number and, for a counter, its rate.
+type Cell struct {
+	Main string `json:"value"`
+	Rate string `json:"rate,omitempty"`
+}
+
+// String is the cell on one line.
+func (c Cell) String() string {
+	if c.Rate == "" {
+		return c.Main
+	}
+	return c.Main + " (" + c.Rate + ")"
+}
+
+// SourceRow says where a metric's figures came from.
+type SourceRow struct {
+	Title   string `json:"title"`
+	Source  string `json:"source"`
+	Scope   string `json:"scope,omitempty"`
+	Meaning string `json:"meaning"`
+}
+
+// BuildReport makes the report of a run, held against base unless that is nil.
+func BuildReport(cand, base *Run) Report {
+	meta := withoutSecrets(cand.Meta)
+	frames := Frames(cand)
+	c := Arm{Meta: meta, Summary: Summarize(frames)}
+	r := Report{
+		Title: RunLabel(meta), Run: meta, Paired: base != nil,
+		Repeat:      repeat(meta),
+		Unavailable: unavailable(cand),
+		Warnings:    runWarnings("", cand),
+		Audit:       Audit(c),
+	}
+	var b *Arm
+	var baseFrames []probes.Frame
+	metas := []Meta{meta}
+	if base != nil {
+		baseFrames = Frames(base)
+		b = &Arm{Meta: withoutSecrets(base.Meta), Summary: Summarize(baseFrames)}
+		metas = append(metas, b.Meta)
+		r.addBase(*b, c, base)
+	}
+	metrics := described(metas...)
+	r.Rows = reportRows(metrics, b, c)
+	r.Sentence = sentence(b, c)
+	r.Steady = steadyOf(frames, baseFrames)
+	r.Charts = chartsOf(metrics, frames, baseFrames)
+	r.Bars = barsOf(frames, baseFrames)
+	r.Facts = facts(b, c, cand, base)
+	r.Settings = settingRows(meta, r.Baseline)
+	r.Sources = sources(r.Rows, metrics)
+	return r
+}
+
+// addBase adds what only a pair of runs has.
+func (r *Report) addBase(b, c Arm, base *Run) {
+	r.Baseline = &b.Meta
+	r.Title += " against " + against(c.Meta, b.Meta)
+	r.Varied = Varied(b.Meta, c.Meta)
+	r.Verdict = "Undecided, with " + SinglePair + "."
+	cmp := Compare(b, c)
+	r.Comparison = &cmp
+	r.Warnings = append(r.Warnings, runWarnings("baseline: ", base)...)
+	for _, d := range Differs(b.Meta, c.Meta) {
+		r.Warnings = append(r.Warnings, "the two runs also differ in "+d)
+	}
+	if r.Varied == "" && len(Differs(b.Meta, c.Meta)) == 0 {
+		r.Warnings = append(r.Warnings, "nothing was varied: both runs had the same settings, so the differences show the spread")
+	}
+	if s, l := b.Summary.Seconds, c.Summary.Seconds; s > 0 && l > 0 && (s > 1.05*l || l > 1.05*s) {
+		r.Warnings = append(r.Warnings, fmt.Sprintf(
+			"the baseline covers %s, the current run %s: differences are those of rates and levels, not of totals", Seconds(s), Seconds(l)))
+	}
+	r.Audit = append(append(prefixed("baseline: ", Audit(b)), prefixed("current: ", Audit(c))...), AuditPair(b, c)...)
+}
+
+func prefixed(what string, lines []AuditLine) []AuditLine {
+	for i := range lines {
+		lines[i].Text = what + lines[i].Text
+	}
+	return lines
+}
+
+// against names the baseline by what sets it apart.
+func against(cand, base Meta) string {
+	if base.Pages != cand.Pages && base.Pages != "" && scenarios(base) == scenarios(cand) {
+		return base.Pages
+	}
+	return RunLabel(base)
+}
+
+// sentence is the result in one sentence.
+func sentence(base *Arm, cand Arm) string {
+	fig := cand.Summary.Get
+	if base == nil {
+		return alone(cand)
+	}
+	subject := RunLabel(cand.Meta) + " against " + RunLabel(base.Meta)
+	if base.Meta.Pages != cand.Meta.Pages && base.Meta.Pages != "" && cand.Meta.Pages != "" {
+		subject = "With " + pageSize(cand.Meta.Pages) + " pages instead of " + pageSize(base.Meta.Pages)
+	}
+	var parts []string
+	for _, id := range []string{probes.TPS, probes.LatencyMean, probes.PageFaults, probes.DTLBMissPct, probes.PageTableMaxBackend} {
+		m := probes.MustLookup(id)
+		b, c := base.Summary.Get(id), fig(id)
+		if !b.OK() || !c.OK() {
+			continue
+		}
+		d := Difference(m, b, c)
+		parts = append(parts, fmt.Sprintf("%s %s (%s → %s)", m.Title, brief(d.Long), Level(m, b.Value), Level(m, c.Value)))
+	}
+	if len(parts) == 0 {
+		return subject + ": no figure was measured in both runs."
+	}
+	return subject + ": " + strings.Join(parts, ", ") + "."
+}
+
+// pageSize writes a page mode for people: "2 MB".
+func pageSize(mode string) string {
+	if i := strings.IndexAny(mode, "kMG"); i > 0 && mode[i-1] != ' ' {
+		return mode[:i] + " " + mode[i:]
+	}
+	return mode
+}
+
+// brief is a difference without what stands in brackets.
+func brief(difference string) string {
+	head, _, _ := strings.Cut(difference, " (")
+	return head
+}
+
+// alone is the sentence of a run without a baseline.
+func alone(a Arm) string {
+	var parts []string
+	for _, id := range []string{probes.TPS, probes.ServerTPS, probes.LatencyMean, probes.LatencyP99, probes.PageFaults, probes.DTLBMissPct, probes.PageTableMaxBackend} {
+		m := probes.MustLookup(id)
+		f := a.Summary.Get(id)
+		if !f.OK() || id == probes.ServerTPS && a.Summary.Get(probes.TPS).OK() {
+			continue
+		}
+		parts = append(parts, m.Title+" "+Level(m, f.Value))
+	}
+	if len(parts) == 0 {
+		return RunLabel(a.Meta) + ": nothing was measured."
+	}
+	return fmt.Sprintf("%s, over %s: %s.", RunLabel(a.Meta), Seconds(a.Summary.Seconds), strings.Join(parts, ", "))
+}
+
+// reportRows are the lines of the table, in the order of the result: the load
+// first, then what explains it.
+func reportRows(metrics []probes.Metric, base *Arm, cand Arm) []ReportRow {
+	var baseSummary *Summary
+	if base != nil {
+		baseSummary = base.Summary
+	}
+	measured := func(id string) bool { return cand.Summary.Get(id).OK() || baseSummary.Get(id).OK() }
+	ids := []string{probes.TPS, probes.LatencyMean, probes.LatencyP50, probes.LatencyP95, probes.LatencyP99, probes.Failed}
+	if !measured(probes.TPS) {
+		ids = []string{probes.ServerTPS, probes.ServerLatencyMean}
+	}
+	ids = append(ids, probes.PageFaults, probes.PageFaultsMinor, probes.PageFaultsMajor, probes.DTLBLoads, probes.DTLBMissPct,
+		probes.DTLBMissesPerKInstr, probes.WalkCyclesPct)
+	if measured(probes.CyclesKernel) || measured(probes.CyclesUser) {
+		ids = append(ids, probes.CyclesKernel, probes.CyclesUser)
+	} else {
+		ids = append(ids, probes.CPUKernel, probes.CPUUser)
+	}
+	ids = append(ids, probes.PageTables, probes.PageTableMaxBackend, probes.HugetlbUsed, probes.TLBShootdowns, probes.ContextSwitches)
+	var rows []ReportRow
+	for _, id := range ids {
+		m, _ := find(metrics, id)
+		row, ok := reportRow(m, baseSummary, cand.Summary)
+		if id == probes.Failed && baseSummary.Get(id).Total == 0 && cand.Summary.Get(id).Total == 0 {
+			continue
+		}
+		if ok || always(id) {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// always tells which rows stand in the table even where nothing was measured,
+// because their absence must be seen.
+func always(id string) bool {
+	switch id {
+	case probes.TPS, probes.LatencyMean, probes.LatencyP99, probes.PageFaults, probes.DTLBLoads, probes.DTLBMissPct,
+		probes.PageTables, probes.PageTableMaxBackend:
+		return true
+	}
+	return false
+}
+
+// reportRow is one metric in words; ok is false where neither run measured it.
+func reportRow(m probes.Metric, base, cand *Summary) (ReportRow, bool) {
+	b, c := base.Get(m.ID), cand.Get(m.ID)
+	d := Difference(m, b, c)
+	row := ReportRow{Metric: m.ID, Title: m.Title, Base: cell(m, b), Cand: cell(m, c), Diff: d.Long, Better: d.Better}
+	if base == nil {
+		row.Diff = ""
+	}
+	if m.ID == probes.CPUUser || m.ID == probes.CPUKernel {
+		row.Note = "time, not cycles"
+	}
+	switch {
+	case !c.OK():
+		row.Note = c.Missing
+	case base != nil && !b.OK():
+		row.Note = "baseline: " + b.Missing
+	}
+	if pct := min(running(b), running(c)); pct < leastRunning {
+		row.Note = fmt.Sprintf("counted %.0f %% of the time and scaled up", pct)
+	}
+	return row, b.OK() || c.OK()
+}
+
+func cell(m probes.Metric, f Figure) Cell {
+	switch {
+	case !f.OK():
+		return Cell{Main: "n/a"}
+	case m.Kind == probes.Counter && m.Unit == "s":
+		return Cell{Number(f.Total) + " s", Level(m, f.Value)}
+	case m.Kind == probes.Counter:
+		return Cell{Count(f.Total), Level(m, f.Value)}
+	}
+	return Cell{Main: Level(m, f.Value)}
+}
+
+// unavailable are the metrics that a run could not measure, each once.
+func unavailable(run *Run) []probes.Miss {
+	out := []probes.Miss{}
+	seen := map[string]bool{}
+	add := func(ms []probes.Miss) {
+		for _, m := range ms {
+			if !seen[m.ID] {
+				seen[m.ID] = true
+				out = append(out, m)
+			}
+		}
+	}
+	add(run.Meta.Unavailable)
+	for i := range run.Samples {
+		for j := range run.Samples[i].Batches {
+			add(run.Samples[i].Batches[j].Misses)
+		}
+	}
+	return out
+}
+
+// runWarnings are what the reader left out and what the footer tells.
+func runWarnings(what string, run *Run) []string {
+	out := []string{}
+	for _, w := range run.Warnings {
+		out = append(out, what+w)
+	}
+	if run.End != nil && run.End.Note != "" {
+		out = append(out, what+run.End.Note)
+	}
+	if e := run.Meta.Host.Emulated; e != "" {
+		out = append(out, what+"measured on an emulated machine ("+e+"): its counts are real, its times are not those of hardware")
+	}
+	if h := run.Meta.Server.HugePages; h.FellBack() {
+		w := what + "huge_pages = try fell back to small pages"
+		if h.Short > 0 {
+			w += fmt.Sprintf(": the pool was %s pages short", Number(float64(h.Short)))
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// repeat says how to do the same again.
+func repeat(m Meta) []string {
+	if m.Command == "" {
+		return []string{}
+	}
+	return []string{m.Command}
+}
+
+func sources(rows []ReportRow, metrics []probes.Metric) []SourceRow {
+	out := []SourceRow{}
+	for _, r := range rows {
+		if m, ok := find(metrics, r.Metric); ok {
+			out = append(out, SourceRow{m.Title, m.Source, m.Scope, m.Meaning})
+		}
+	}
+	return out
+}
+
+// timeText writes a moment for people, with its zone.
+func timeText(t time.Time) string { return t.Format("2006-01-02 15:04:05 MST") }

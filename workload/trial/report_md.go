@@ -1,0 +1,242 @@
+package trial
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"pgtlb/probes"
+)
+
+// WriteMarkdown writes a report that reads well as plain text too: its tables
+// are aligned and its lines need no renderer.
+func WriteMarkdown(w io.Writer, r Report) error {
+	var m markdown
+	m.line("# " + mdText(r.Title))
+	m.line(mdText(r.Sentence))
+	if r.Verdict != "" {
+		m.line("**" + mdText(r.Verdict) + "**")
+	}
+	m.list(r.Warnings)
+	m.heading("Result")
+	m.table(resultTable(r.Rows, r.Paired))
+	m.notes(r.Rows)
+	m.heading("Filling of page tables and steady state")
+	m.list(r.Steady.Notes)
+	if len(r.Steady.Filling) > 0 {
+		m.line("While page tables were filling:")
+		m.table(resultTable(r.Steady.Filling, r.Paired))
+	}
+	if len(r.Steady.Steady) > 0 {
+		m.line("In the steady state:")
+		m.table(resultTable(r.Steady.Steady, r.Paired))
+	}
+	m.bars(r.Bars)
+	m.surroundings(r)
+	m.heading("Where the figures come from")
+	rows := [][]string{{"figure", "source", "scope"}}
+	for _, s := range r.Sources {
+		rows = append(rows, []string{s.Title, s.Source, s.Scope})
+	}
+	m.table(rows, "lll")
+	if _, err := io.WriteString(w, m.String()); err != nil {
+		return fmt.Errorf("writing the Markdown report: %w", err)
+	}
+	return nil
+}
+
+// surroundings writes what is known of machine, server and measurement.
+func (m *markdown) surroundings(r Report) {
+	for _, g := range r.Facts {
+		if len(g.Facts) == 0 {
+			continue
+		}
+		m.heading(g.Title)
+		rows := [][]string{{"", ""}}
+		for _, f := range g.Facts {
+			rows = append(rows, []string{f.Label, f.String()})
+		}
+		m.table(rows, "ll")
+	}
+	if len(r.Settings) > 0 {
+		m.heading("Settings that are not at their default")
+		m.table(settingsTable(r))
+	}
+	if len(r.Repeat) > 0 {
+		m.heading("How to repeat")
+		for _, c := range r.Repeat {
+			// Indented code needs no escapes; a control character could end it.
+			m.line("    " + probes.Clean(c))
+		}
+	}
+	if len(r.Unavailable) > 0 {
+		m.heading("What was not available")
+		var lines []string
+		for _, u := range r.Unavailable {
+			lines = append(lines, missText(u))
+		}
+		m.list(lines)
+	}
+	if len(r.Audit) > 0 {
+		m.heading("Checks")
+		var lines []string
+		for _, a := range r.Audit {
+			mark := "ok: "
+			if !a.OK {
+				mark = "WARNING: "
+			}
+			lines = append(lines, mark+a.Text)
+		}
+		m.list(lines)
+	}
+}
+
+// missText says what could not be measured, why, and what would help.
+func missText(u probes.Miss) string {
+	s := u.ID
+	if m, ok := probes.Lookup(u.ID); ok {
+		s = m.Title
+	}
+	s += ": " + u.Reason
+	if u.Remedy != "" {
+		s += "; what would help: " + u.Remedy
+	}
+	return s
+}
+
+func settingsTable(r Report) ([][]string, string) {
+	if !r.Paired {
+		rows := [][]string{{"setting", "value", "source"}}
+		for _, s := range r.Settings {
+			rows = append(rows, []string{s.Name, s.Value, s.Source})
+		}
+		return rows, "lll"
+	}
+	rows := [][]string{{"setting", "baseline", "current", "source"}}
+	for _, s := range r.Settings {
+		base := s.Base
+		if base == "" {
+			base = s.Value
+		}
+		rows = append(rows, []string{s.Name, base, s.Value, s.Source})
+	}
+	return rows, "llll"
+}
+
+func resultTable(rows []ReportRow, paired bool) ([][]string, string) {
+	if !paired {
+		out := [][]string{{"", "value"}}
+		for _, r := range rows {
+			out = append(out, []string{r.Title, r.Cand.String()})
+		}
+		return out, "lr"
+	}
+	out := [][]string{{"", "baseline", "current", "difference"}}
+	for _, r := range rows {
+		out = append(out, []string{r.Title, r.Base.String(), r.Cand.String(), r.Diff})
+	}
+	return out, "lrrr"
+}
+
+// markdown collects the text of a report.
+type markdown struct{ strings.Builder }
+
+func (m *markdown) line(s string)    { m.WriteString(s + "\n\n") }
+func (m *markdown) heading(s string) { m.line("## " + mdText(s)) }
+
+func (m *markdown) list(lines []string) {
+	for _, l := range lines {
+		m.WriteString("- " + mdText(l) + "\n")
+	}
+	if len(lines) > 0 {
+		m.WriteString("\n")
+	}
+}
+
+// notes writes the notes of the rows that have one, each with its row's title.
+func (m *markdown) notes(rows []ReportRow) {
+	var lines []string
+	for _, r := range rows {
+		if r.Note != "" {
+			lines = append(lines, r.Title+": "+r.Note)
+		}
+	}
+	m.list(lines)
+}
+
+func (m *markdown) bars(b *Bars) {
+	if b == nil {
+		return
+	}
+	m.heading("Page tables of the client backends, largest first")
+	if len(b.Base) > 0 {
+		m.line("baseline: " + barsText(b.Base))
+	}
+	m.line("current: " + barsText(b.Current))
+}
+
+// barsText names each backend's page table, or the spread where there are many.
+func barsText(kB []uint64) string {
+	const few = 8
+	text := func(i int) string { return Memory(float64(kB[i])) }
+	switch n := len(kB); {
+	case n == 0:
+		return "n/a"
+	case n > few:
+		return fmt.Sprintf("%d backends, largest %s, median %s, smallest %s", n, text(0), text(n/2), text(n-1))
+	}
+	out := make([]string, len(kB))
+	for i := range kB {
+		out[i] = text(i)
+	}
+	return strings.Join(out, ", ")
+}
+
+// table writes rows whose columns are aligned as "l" and "r" say; the first row
+// is the head.
+func (m *markdown) table(rows [][]string, align string) {
+	width := make([]int, len(align))
+	for _, row := range rows {
+		for i := range row {
+			row[i] = mdText(row[i])
+			width[i] = max(width[i], utf8.RuneCountInString(row[i]), 3)
+		}
+	}
+	for n, row := range rows {
+		for i, cell := range row {
+			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
+			if align[i] == 'r' {
+				m.WriteString("| " + pad + cell + " ")
+			} else {
+				m.WriteString("| " + cell + pad + " ")
+			}
+		}
+		m.WriteString("|\n")
+		if n == 0 {
+			m.rule(width, align)
+		}
+	}
+	m.WriteString("\n")
+}
+
+func (m *markdown) rule(width []int, align string) {
+	for i, w := range width {
+		if align[i] == 'r' {
+			m.WriteString("|" + strings.Repeat("-", w+1) + ":")
+		} else {
+			m.WriteString("|" + strings.Repeat("-", w+2))
+		}
+	}
+	m.WriteString("|\n")
+}
+
+// mdText makes outside text harmless in Markdown: no control characters, no
+// markup, no HTML.
+func mdText(s string) string {
+	return markup.Replace(probes.Clean(s))
+}
+
+// markup escapes what Markdown would take for its own. Underscores inside words
+// are no markup, so settings stay readable.
+var markup = strings.NewReplacer("|", `\|`, "<", "&lt;", "`", "'", "*", `\*`, "[", `\[`, "]", `\]`)
