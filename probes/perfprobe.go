@@ -10,174 +10,227 @@ import (
 	"pgtlb/probes/perf"
 )
 
-// PerfScope says whose events the counters count.
+// PerfScope says whose kernel events are counted.
 type PerfScope string
 
+// The scopes of perf events.
 const (
-	// ScopeAuto is the whole machine where that is permitted, else the server.
-	ScopeAuto PerfScope = ""
-	// ScopeSystem is the whole machine, whatever runs there.
-	ScopeSystem PerfScope = "system"
-	// ScopeServer is the postmaster, its children and those to come.
-	ScopeServer PerfScope = "server"
+	// PerfAuto counts system wide where that is permitted, else the server.
+	PerfAuto PerfScope = ""
+	// PerfSystem counts every process of the machine.
+	PerfSystem PerfScope = "system"
+	// PerfServer counts the postmaster and all its children.
+	PerfServer PerfScope = "server"
 )
 
-// ParsePerfScope reads the name of a scope.
+// ParsePerfScope reads a scope as people write it.
 func ParsePerfScope(s string) (PerfScope, error) {
 	switch p := PerfScope(s); p {
-	case ScopeAuto, ScopeSystem, ScopeServer:
+	case PerfAuto, PerfSystem, PerfServer:
 		return p, nil
 	}
-	return "", fmt.Errorf("scope %q: choose system or server", s)
+	return PerfAuto, fmt.Errorf("unknown scope %q: system or server", s)
 }
 
-// counters adapts a set of perf events to Probe.
-type counters struct {
+// perfIDs are the metrics that perf events can give, the ratios made of them
+// included.
+func perfIDs() []string {
+	return []string{PageFaults, PageFaultsMinor, PageFaultsMajor, ContextSwitches, CyclesUser, CyclesKernel, Cycles,
+		Instructions, DTLBLoads, DTLBLoadMisses, DTLBMissPct, DTLBWalks, WalkCyclesLoad, WalkCyclesStore, WalkCyclesPct}
+}
+
+// perfProbe offers the kernel events that package perf counts.
+type perfProbe struct {
 	set     *perf.Set
 	metrics []Metric
-	buf     []perf.Reading
+	roots   Roots
+	// tree is the postmaster whose tree is counted; its pid is 0 system wide.
+	tree postmaster
+	buf  []perf.Reading
 }
 
-// OpenPerf opens the kernel's event counters. postmaster is the server's first
-// process, 0 where it is not known here. What cannot be counted is returned
-// with reason and remedy; the probe is nil when that is everything.
-func OpenPerf(ctx context.Context, roots Roots, scope PerfScope, postmaster int) (Probe, []Miss) {
-	if scope == ScopeServer && postmaster == 0 {
-		return nil, perfMisses(nil, errors.New("the server's processes are not visible here, so their events cannot be counted"))
-	}
-	var tries []perf.Scope
-	if scope != ScopeServer {
-		tries = append(tries, perf.System())
-	}
-	if scope != ScopeSystem && postmaster != 0 {
-		tries = append(tries, perf.Tree(postmaster))
-	}
+// OpenPerf opens the kernel's events and tests that they count, which may take
+// some seconds. postmasterPid is 0 where the server's processes are not visible.
+// The probe is nil when no event at all can be counted; the misses say of each
+// metric that is not there why not.
+func OpenPerf(ctx context.Context, roots Roots, scope PerfScope, postmasterPid int) (Probe, []Miss) {
 	var first []Miss
-	for _, t := range tries {
-		c, missing := openCounters(ctx, roots, t)
-		if c != nil {
-			return c, missing
+	if scope != PerfServer {
+		p, misses := openPerf(ctx, roots, perf.System(), postmaster{})
+		if p != nil {
+			return p, misses
 		}
-		if first == nil {
-			first = missing // the wider scope's reasons say what would help most
+		first = misses
+		if scope == PerfSystem || postmasterPid == 0 {
+			return nil, misses
 		}
 	}
-	return nil, first
+	pm := postmaster{pid: postmasterPid}
+	stat, err := readProcStat(roots, postmasterPid)
+	if postmasterPid == 0 || err != nil {
+		return nil, perfMisses(nil, nil, &Unavailable{
+			What:   "perf events of the server",
+			Reason: "the server's processes are not visible here",
+			Remedy: "run pgtlb on the server's host, or count system wide",
+		})
+	}
+	pm.start = stat.start
+	p, misses := openPerf(ctx, roots, perf.Tree(postmasterPid), pm)
+	if p == nil && first != nil {
+		return nil, first // the wider scope's remedy helps both
+	}
+	return p, misses
 }
 
-func openCounters(ctx context.Context, roots Roots, scope perf.Scope) (Probe, []Miss) {
+func openPerf(ctx context.Context, roots Roots, scope perf.Scope, pm postmaster) (Probe, []Miss) {
 	set, missing, err := perf.Open(perf.Options{Scope: scope, Root: filepath.Dir(roots.Proc)})
 	if err != nil {
-		return nil, perfMisses(missing, err)
+		return nil, perfMisses(nil, missing, perfUnavailable(err))
 	}
-	dead, err := set.SelfTest(ctx)
-	missing = append(missing, dead...)
-	if err != nil {
-		return nil, append(perfMisses(missing, err), closing(set)...)
+	// An error leaves the events open and untested; then their counts speak.
+	silent, err := set.SelfTest(ctx)
+	events := set.Events()
+	if len(events) == 0 || errors.Is(err, context.Canceled) {
+		if err == nil {
+			err = errors.New("no event counts")
+		}
+		return nil, perfMisses(nil, append(silent, missing...), errors.Join(err, set.Close()))
 	}
-	c := &counters{set: set, metrics: perfMetrics(set)}
-	if len(c.metrics) == 0 {
-		return nil, append(perfMisses(missing, errors.New("no event could be counted")), closing(set)...)
+	p := &perfProbe{set: set, roots: roots, tree: pm}
+	for _, e := range events {
+		if m, ok := Lookup(e.ID); ok {
+			m.Source, m.Scope = perfSource(e), e.Scope
+			p.metrics = append(p.metrics, m)
+		}
 	}
-	return c, perfMisses(missing, nil)
+	p.metrics = append(p.metrics, ratioMetrics(p.metrics, set.CPU())...)
+	return p, perfMisses(p.metrics, append(silent, missing...), nil)
 }
 
-func closing(set *perf.Set) []Miss {
-	if err := set.Close(); err != nil {
-		return []Miss{{ID: PageFaults, Reason: err.Error()}}
+// perfUnavailable makes perf's own kind of unavailable ours.
+func perfUnavailable(err error) error {
+	var u *perf.Unavailable
+	if errors.As(err, &u) {
+		return &Unavailable{What: "perf events", Reason: u.Reason, Remedy: u.Remedy}
+	}
+	return err
+}
+
+func perfSource(e perf.Event) string {
+	switch {
+	case e.Title == "":
+		return "perf event " + e.ID
+	case e.Hardware():
+		return "perf hardware event " + e.Title
+	}
+	return "perf software event " + e.Title
+}
+
+// ratioMetrics describes the ratios that Derive makes of the opened events; the
+// miss rate means what this CPU counts.
+func ratioMetrics(opened []Metric, cpu perf.CPU) []Metric {
+	var out []Metric
+	scope := ""
+	has := func(id string) bool {
+		i := slices.IndexFunc(opened, func(m Metric) bool { return m.ID == id })
+		if i >= 0 {
+			scope = opened[i].Scope
+		}
+		return i >= 0
+	}
+	add := func(id string) *Metric {
+		out = append(out, MustLookup(id))
+		m := &out[len(out)-1]
+		m.Scope = scope
+		return m
+	}
+	if has(DTLBLoads) && has(DTLBLoadMisses) {
+		m := add(DTLBMissPct)
+		m.Meaning = "Share of dTLB loads that missed; on this CPU: " + perf.MissRateMeaning(cpu) + "."
+	}
+	if has(DTLBLoadMisses) && has(Instructions) {
+		add(DTLBMissesPerKInstr)
+	}
+	if has(Cycles) && has(WalkCyclesLoad) {
+		add(WalkCyclesPct)
+	}
+	return out
+}
+
+// perfMisses gives every metric of perf events that was not opened its reason:
+// its own, for a ratio that of the event it lacks, else err.
+func perfMisses(opened []Metric, missing []perf.Missing, err error) []Miss {
+	why := func(ids ...string) (Miss, bool) {
+		for _, id := range ids {
+			for _, m := range missing {
+				if m.ID == id {
+					return Miss{Reason: m.Reason, Remedy: m.Remedy}, true
+				}
+			}
+		}
+		return Miss{}, false
+	}
+	var out []Miss
+	for _, id := range perfIDs() {
+		if slices.ContainsFunc(opened, func(m Metric) bool { return m.ID == id }) {
+			continue
+		}
+		parts := []string{id}
+		switch id {
+		case DTLBMissPct:
+			parts = []string{DTLBLoadMisses, DTLBLoads}
+		case WalkCyclesPct, Cycles:
+			parts = []string{WalkCyclesLoad, Cycles}
+		}
+		m, ok := why(parts...)
+		if !ok {
+			m = missFor(id, nil, err)
+		}
+		m.ID = id
+		out = append(out, m)
+	}
+	return out
+}
+
+func (p *perfProbe) Name() string      { return "perf" }
+func (p *perfProbe) Metrics() []Metric { return slices.Clone(p.metrics) }
+
+// Close closes the events.
+func (p *perfProbe) Close() error {
+	if err := p.set.Close(); err != nil {
+		return fmt.Errorf("closing perf events: %w", err)
 	}
 	return nil
 }
 
-// perfMetrics describes the open events as the catalogue knows them, with the
-// event and the scope in use, and the ratios that they make.
-func perfMetrics(set *perf.Set) []Metric {
-	var out []Metric
-	group := map[string]string{}
-	for _, e := range set.Events() {
-		m, ok := Lookup(e.ID)
-		if !ok {
-			continue
+// Read reads every event. When the postmaster has ended, its tree's counts stand
+// still: that is no 0 but a miss.
+func (p *perfProbe) Read(context.Context) (Batch, error) {
+	b := Batch{Probe: p.Name()}
+	if p.tree.pid != 0 {
+		stat, err := readProcStat(p.roots, p.tree.pid)
+		if err != nil || stat.start != p.tree.start {
+			err := &Unavailable{What: "perf events", Reason: fmt.Sprintf("postmaster %d, whose tree is counted, has ended", p.tree.pid)}
+			for _, m := range p.metrics {
+				b.Misses = append(b.Misses, missFor(m.ID, nil, err))
+			}
+			return b, err
 		}
-		m.Source, m.Scope = "perf event "+e.Title, e.Scope
-		if e.Desc != "" {
-			m.Source += ": " + e.Desc
-		}
-		group[e.ID] = e.Group
-		out = append(out, m)
 	}
-	ratio := func(id, over, under string, meaning string) {
-		if group[over] == "" || group[under] == "" {
-			return
+	readings, missing, err := p.set.Read(p.buf)
+	p.buf = readings
+	for _, r := range readings {
+		parts := make([]Part, len(r.Per))
+		for i, c := range r.Per {
+			parts[i] = Part{c.Value, c.Enabled, c.Running}
 		}
-		m := MustLookup(id)
-		m.Scope = out[0].Scope
-		if meaning != "" {
-			m.Meaning = meaning
-		}
-		out = append(out, m)
-	}
-	ratio(DTLBMissPct, DTLBLoadMisses, DTLBLoads, perf.MissRateMeaning(set.CPU()))
-	ratio(WalkCyclesPct, WalkCyclesLoad, Cycles, "")
-	if group[DTLBLoads] == "" {
-		ratio(DTLBMissesPerKInstr, DTLBLoadMisses, Instructions, "")
-	}
-	return out
-}
-
-// perfMisses turns what the perf room could not open into misses. A missing
-// event takes the ratio made of it along. With an error, every event that is not
-// listed is missing for that reason.
-func perfMisses(missing []perf.Missing, err error) []Miss {
-	var out []Miss
-	have := map[string]bool{}
-	add := func(id, reason, remedy string) {
-		if !have[id] {
-			have[id] = true
-			out = append(out, Miss{id, reason, remedy})
-		}
+		b.Readings = append(b.Readings, Reading{ID: r.ID, Parts: parts, Group: r.Group})
 	}
 	for _, m := range missing {
-		add(m.ID, m.State.String()+": "+m.Reason, m.Remedy)
+		b.Misses = append(b.Misses, Miss{ID: m.ID, Reason: m.Reason, Remedy: m.Remedy})
 	}
 	if err != nil {
-		reason, remedy := err.Error(), ""
-		var u *perf.Unavailable
-		if errors.As(err, &u) {
-			reason, remedy = u.Reason, u.Remedy
-		}
-		for _, id := range []string{PageFaults, PageFaultsMinor, PageFaultsMajor, ContextSwitches,
-			CyclesUser, CyclesKernel, Instructions, DTLBLoads, DTLBLoadMisses} {
-			add(id, reason, remedy)
-		}
+		return b, fmt.Errorf("reading perf events: %w", err)
 	}
-	for _, r := range []struct{ ratio, of string }{
-		{DTLBMissPct, DTLBLoadMisses}, {DTLBMissPct, DTLBLoads}, {WalkCyclesPct, WalkCyclesLoad},
-	} {
-		if i := slices.IndexFunc(out, func(m Miss) bool { return m.ID == r.of }); i >= 0 {
-			add(r.ratio, out[i].Reason, out[i].Remedy)
-		}
-	}
-	return out
-}
-
-func (c *counters) Name() string      { return "perf" }
-func (c *counters) Metrics() []Metric { return slices.Clone(c.metrics) }
-func (c *counters) Close() error      { return c.set.Close() }
-
-func (c *counters) Read(context.Context) (Batch, error) {
-	readings, missing, err := c.set.Read(c.buf)
-	c.buf = readings
-	b := Batch{Misses: perfMisses(missing, nil)}
-	for _, r := range readings {
-		if _, known := Lookup(r.ID); !known {
-			continue
-		}
-		parts := make([]Part, len(r.Per))
-		for i, n := range r.Per {
-			parts[i] = Part{n.Value, n.Enabled, n.Running}
-		}
-		b.Readings = append(b.Readings, Reading{ID: r.ID, Group: r.Group, Parts: parts})
-	}
-	return b, err
+	return b, nil
 }

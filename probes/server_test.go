@@ -150,6 +150,7 @@ func TestWatchARealServer(t *testing.T) {
 	t.Run("rollup", func(t *testing.T) { checkRollup(t, s, one) })
 	t.Run("SQL only", func(t *testing.T) { checkSQLOnly(t, one) })
 	t.Run("counters", func(t *testing.T) { checkCounters(t, s, one) })
+	t.Run("events", func(t *testing.T) { checkEvents(t, one) })
 	t.Run("unprivileged role", func(t *testing.T) { checkUnprivileged(t, one) })
 	t.Run("text in no encoding", func(t *testing.T) { checkBadText(t, one) })
 	t.Run("restart", func(t *testing.T) { checkRestart(t, s, one) })
@@ -406,6 +407,40 @@ func checkCounters(t *testing.T, s *probes.Server, c *lab.Cluster) {
 	}
 }
 
+func checkEvents(t *testing.T, c *lab.Cluster) {
+	p, misses := probes.OpenPerf(t.Context(), probes.SystemRoots(), probes.PerfServer, c.Pid())
+	if p == nil {
+		t.Skipf("need: perf events of the server's processes (%s)", misses[0].Reason)
+	}
+	defer p.Close()
+	before := parts(t, read(t, p), probes.PageFaults)
+	conn := client(t, config(t, c.DSN()), "faulting")
+	run(t, conn, "SELECT count(*) FROM pages")
+	after := parts(t, read(t, p), probes.PageFaults)
+	// A new backend alone takes some hundred faults; it was born after the open.
+	if after < before+100 {
+		t.Errorf("%d page faults of the server, before %d", after, before)
+	}
+	for _, m := range p.Metrics() {
+		if !strings.Contains(m.Scope, strconv.Itoa(c.Pid())) {
+			t.Errorf("%s has the scope %q", m.ID, m.Scope)
+		}
+	}
+}
+
+// parts sums an event's raw counts.
+func parts(t *testing.T, b probes.Batch, id string) (sum uint64) {
+	t.Helper()
+	i := slices.IndexFunc(b.Readings, func(r probes.Reading) bool { return r.ID == id })
+	if i < 0 {
+		t.Fatalf("no %s in %+v", id, b)
+	}
+	for _, p := range b.Readings[i].Parts {
+		sum += p[0]
+	}
+	return sum
+}
+
 func checkUnprivileged(t *testing.T, c *lab.Cluster) {
 	cfg := config(t, c.DSN())
 	admin := client(t, cfg, "secret-app")
@@ -453,8 +488,20 @@ func checkRestart(t *testing.T, s *probes.Server, c *lab.Cluster) {
 	p, _ := openBackends(t, s)
 	read(t, p)
 	old := c.Pid()
+	events, _ := probes.OpenPerf(t.Context(), probes.SystemRoots(), probes.PerfServer, old)
+	if events != nil {
+		defer events.Close()
+		read(t, events)
+	}
 	if err := c.Restart(t.Context(), lab.Change{}, nil); err != nil {
 		t.Fatal(err)
+	}
+	if events != nil {
+		// Counts that stand still would look like a server without page faults.
+		b, err := events.Read(t.Context())
+		if !errors.Is(err, probes.ErrUnavailable) || len(b.Readings) != 0 || len(b.Misses) == 0 {
+			t.Errorf("events of a postmaster that ended: %+v, %v", b, err)
+		}
 	}
 	b, err := p.Read(t.Context())
 	if err == nil || len(b.Misses) != 3 || len(b.Readings) != 0 {
