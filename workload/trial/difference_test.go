@@ -1,0 +1,62 @@
+package trial
+
+import (
+	"testing"
+
+	"pgtlb/probes"
+)
+
+func TestDifferenceInWords(t *testing.T) {
+	fig := func(v float64) Figure { return Figure{Value: v} }
+	none := Figure{Missing: "no PMU here"}
+	for _, c := range []struct {
+		id         string
+		base, cand Figure
+		text, long string
+		better     int
+	}{
+		{probes.TPS, fig(54263), fig(58564), "+7.9 %", "+7.93 %", 1},
+		{probes.TPS, fig(100), fig(99.99), "0.0 %", "−0.01 %", -1},
+		{probes.LatencyMean, fig(0.147), fig(0.137), "−6.8 %", "−6.80 %", 1},
+		{probes.LatencyP99, fig(0.3), fig(0.9), "×3.0", "×3.0 (3.0 times as much)", -1},
+		{probes.PageFaults, fig(1397551), fig(1044), "÷1,338", "÷1,338 (1,338 times fewer)", 1},
+		{probes.PageFaults, fig(473575), fig(4146), "÷114", "÷114 (114 times fewer)", 1},
+		{probes.PageFaults, fig(10), fig(19.99), "+99.9 %", "+99.90 %", -1},
+		{probes.PageFaults, fig(10), fig(20), "×2.0", "×2.0 (2.0 times as many)", -1},
+		{probes.PageFaults, fig(0), fig(20), "from 0", "from 0", -1},
+		{probes.PageFaults, fig(20), fig(0), "to 0", "to 0", 1},
+		{probes.PageFaults, fig(0), fig(0), "equal", "equal", 0},
+		{probes.PageTableMaxBackend, fig(5268), fig(128), "÷41", "÷41 (41 times less)", 1},
+		{probes.DTLBMissPct, fig(2.73), fig(2.49), "−0.24 pp", "−0.24 pp", 1},
+		{probes.DTLBMissPct, fig(0.45), fig(0.33), "−0.12 pp", "−0.12 pp", 1},
+		{probes.DTLBMissPct, fig(1), fig(4), "+3.00 pp", "+3.00 pp", -1},
+		{probes.CyclesUser, fig(407.13), fig(422.89), "+3.9 %", "+3.87 %", 0},
+		{probes.CyclesUser, none, fig(1), "n/a", "n/a", 0},
+		{probes.CyclesUser, fig(1), none, "n/a", "n/a", 0},
+	} {
+		d := Difference(probes.MustLookup(c.id), c.base, c.cand)
+		if d.Text != c.text || d.Long != c.long || d.Better != c.better {
+			t.Errorf("%s %v → %v: %q, %q, %+d; want %q, %q, %+d", c.id, c.base, c.cand, d.Text, d.Long, d.Better, c.text, c.long, c.better)
+		}
+		if (d.Text == "n/a") != (d.Why != "") {
+			t.Errorf("%s %v → %v: reason %q", c.id, c.base, c.cand, d.Why)
+		}
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for want, got := range map[string]string{
+		"0": Short(0), "0.147": Short(0.147), "2.73": Short(2.73), "54.3 k": Short(54263), "16.3 G": Short(16.285e9),
+		"1.00 k": Short(999.6), "999": Short(999.4), "−7.30": Short(-7.3), "n/a": Short(1 / zero()),
+		"1,397,551": Number(1397551), "8": Number(8), "0.137": Number(0.137), "−1,000": Number(-1000), "999,999": Number(999999),
+		"67.1 G": Count(67.08e9), "55,902": Count(55902.04),
+		"128 kB": Memory(128), "5.14 MB": Memory(5268), "424 MB": Memory(434176), "40 GB": Memory(40 << 20), "0 kB": Memory(0),
+		"25 s": Seconds(25), "2 min 5 s": Seconds(125), "24 h 0 min": Seconds(86400),
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func zero() float64 { return 0 }

@@ -1,0 +1,212 @@
+package trial
+
+import (
+	"time"
+
+	"pgtlb/probes"
+	"pgtlb/workload"
+)
+
+// Observed is what record --json prints: what the machine and the server did
+// while nothing, or a load, was driven.
+type Observed struct {
+	DurationS   float64            `json:"duration_s"`
+	Server      string             `json:"server_version"`
+	Counters    map[string]Counted `json:"counters"`
+	Unavailable []probes.Miss      `json:"unavailable"`
+	PageTables  PageTableLevels    `json:"page_tables"`
+	HugePages   HugePagesUse       `json:"huge_pages"`
+	Run         string             `json:"run"`
+	meta        Meta               // for the text
+}
+
+// Counted is one metric over the run, by its id. Rates are there for counters
+// only, per transaction only where a load of pgtlb's ran.
+type Counted struct {
+	// Value is a counter's growth, a ratio, or a gauge's level as in Figure.
+	Value     float64  `json:"value"`
+	PerSecond *float64 `json:"per_second,omitempty"`
+	PerTxn    *float64 `json:"per_txn,omitempty"`
+	Unit      string   `json:"unit"`
+	// RunningPct is the share of time in which a perf counter really ran.
+	RunningPct *float64 `json:"running_pct,omitempty"`
+}
+
+// PageTableLevels are in kB; null where they were not measured.
+type PageTableLevels struct {
+	Start      *float64 `json:"start_kb"`
+	End        *float64 `json:"end_kb"`
+	MaxBackend *float64 `json:"max_backend_kb"`
+}
+
+// HugePagesUse is what the server was asked to use and what it does use.
+type HugePagesUse struct {
+	Requested string `json:"requested"`
+	InUse     string `json:"in_use"` // "on", "off"; empty where nothing proves it
+	PageKB    int    `json:"page_kb"`
+}
+
+// Bench is what bench --json prints: one load and what it cost.
+type Bench struct {
+	Scenario         string           `json:"scenario"`
+	Clients          int              `json:"clients"`
+	Transactions     int64            `json:"transactions"` // without an error
+	Failed           int64            `json:"failed"`
+	FailedBy         map[string]int64 `json:"failed_by,omitempty"` // by SQLSTATE
+	TPS              float64          `json:"tps"`                 // connecting left out
+	Latency          *LatencyMS       `json:"latency_ms"`          // null where no transaction finished
+	Apdex            *Apdex           `json:"apdex"`
+	InitialConnectMS float64          `json:"initial_connect_ms"`
+	// ClientCPU is pgtlb's own CPU time per transaction in µs, watching included.
+	ClientCPU *float64 `json:"client_cpu_us_per_txn"`
+	Observed
+}
+
+// LatencyMS is in milliseconds, over all finished transactions.
+type LatencyMS struct {
+	Mean   float64 `json:"mean"`
+	Stddev float64 `json:"stddev"`
+	Min    float64 `json:"min"`
+	P50    float64 `json:"p50"`
+	P90    float64 `json:"p90"`
+	P95    float64 `json:"p95"`
+	P99    float64 `json:"p99"`
+	Max    float64 `json:"max"`
+}
+
+// Apdex is the application performance index: the share of transactions within
+// T, plus half the share between T and 4 T. Failed ones count as too slow.
+type Apdex struct {
+	TMS    float64 `json:"t_ms"`
+	Score  float64 `json:"score"`
+	Rating string  `json:"rating"`
+}
+
+// DefaultApdexT is the usual threshold of the Apdex.
+const DefaultApdexT = 500 * time.Millisecond
+
+// BuildBench makes the result of a run with one load from its recording and
+// from what the load driver counted. apdexT is the threshold of the Apdex;
+// 0 means DefaultApdexT.
+func BuildBench(run *Run, load workload.Result, apdexT time.Duration) Bench {
+	frames := Frames(run)
+	s := Summarize(frames)
+	b := Bench{
+		Scenario: scenarios(run.Meta), Transactions: load.Transactions, Failed: load.Failed, FailedBy: load.FailedBy,
+		TPS: load.TPS(), InitialConnectMS: milliseconds(load.InitialConnect),
+		Observed: observed(run, s, float64(load.Transactions)),
+	}
+	b.DurationS = load.Elapsed.Seconds()
+	for _, l := range run.Meta.Loads {
+		b.Clients += l.Clients
+	}
+	if h := load.Latency; h != nil && h.Count() > 0 {
+		b.Latency = &LatencyMS{
+			Mean: h.MeanMS(), Stddev: h.StddevMS(), Min: h.MinMS(), Max: h.MaxMS(),
+			P50: h.QuantileMS(0.50), P90: h.QuantileMS(0.90), P95: h.QuantileMS(0.95), P99: h.QuantileMS(0.99),
+		}
+		b.Apdex = apdex(h, load.Failed, apdexT)
+	}
+	// The recording's transactions are those of the same window as its CPU time.
+	if done := s.Get(probes.Transactions); done.OK() && done.Total > 0 {
+		us := ownCPU(frames).Seconds() * 1e6 / done.Total
+		b.ClientCPU = &us
+	}
+	return b
+}
+
+// BuildObserved makes the result of a run without a load.
+func BuildObserved(run *Run) Observed {
+	return observed(run, Summarize(Frames(run)), 0)
+}
+
+// observed is everything but the load; transactions is 0 where none ran.
+func observed(run *Run, s *Summary, transactions float64) Observed {
+	meta := withoutSecrets(run.Meta)
+	hp := meta.Server.HugePages
+	o := Observed{
+		DurationS: s.Seconds, Server: meta.Server.Version, Run: meta.Name, meta: meta,
+		Counters: map[string]Counted{}, Unavailable: unavailable(run),
+		HugePages: HugePagesUse{hp.Requested, hp.InUse, hp.PageKB},
+	}
+	known := map[string]bool{}
+	for _, u := range o.Unavailable {
+		known[u.ID] = true
+	}
+	for _, m := range probes.Catalogue() {
+		f, measured := s.Figures[probes.Key{ID: m.ID}]
+		switch {
+		case !measured || ofLoad(m.ID):
+		case f.OK():
+			o.Counters[m.ID] = counted(m, f, transactions)
+		case !known[m.ID]:
+			o.Unavailable = append(o.Unavailable, probes.Miss{ID: m.ID, Reason: f.Missing})
+		}
+	}
+	if f := s.Get(probes.PageTables); f.OK() {
+		o.PageTables.Start, o.PageTables.End = &f.Start, &f.End
+	}
+	if f := s.Get(probes.PageTableMaxBackend); f.OK() {
+		o.PageTables.MaxBackend = &f.Max
+	}
+	return o
+}
+
+// ofLoad tells which metrics the result has keys of its own for.
+func ofLoad(id string) bool {
+	return fromTotals(id) || id == probes.Transactions || id == probes.Failed
+}
+
+func counted(m probes.Metric, f Figure, transactions float64) Counted {
+	c := Counted{Value: f.Value, Unit: m.Unit}
+	if m.Kind == probes.Counter {
+		rate := f.Value
+		c.Value, c.PerSecond = f.Total, &rate
+		if transactions > 0 {
+			per := f.Total / transactions
+			c.PerTxn = &per
+		}
+	}
+	if f.RunningPct > 0 {
+		c.RunningPct = &f.RunningPct
+	}
+	return c
+}
+
+// apdex scores the latencies against a threshold.
+func apdex(h *probes.Histogram, failed int64, t time.Duration) *Apdex {
+	if t <= 0 {
+		t = DefaultApdexT
+	}
+	satisfied, tolerating := h.AtMost(t), h.AtMost(4*t)
+	all := float64(h.Count() + failed)
+	score := (float64(satisfied) + float64(tolerating-satisfied)/2) / all
+	return &Apdex{TMS: milliseconds(t), Score: score, Rating: rating(score)}
+}
+
+// rating is the word that the Apdex standard has for a score.
+func rating(score float64) string {
+	switch {
+	case score >= 0.94:
+		return "Excellent"
+	case score >= 0.85:
+		return "Good"
+	case score >= 0.70:
+		return "Fair"
+	case score >= 0.50:
+		return "Poor"
+	}
+	return "Unacceptable"
+}
+
+// ownCPU is pgtlb's own CPU time over the load window.
+func ownCPU(frames []probes.Frame) time.Duration {
+	var sum float64
+	from, to, _ := LoadWindow(frames)
+	for i := from; i < to; i++ {
+		sum += frames[i].OwnCPUPct / 100 * float64(frames[i].Elapsed)
+	}
+	return time.Duration(sum)
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -1,0 +1,124 @@
+package trial
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"pgtlb/probes"
+)
+
+// WriteResultText writes the result of a load in the words that pgbench has for
+// it, with its number format, and then what pgbench does not tell.
+func WriteResultText(w io.Writer, b Bench) error {
+	var t strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&t, format+"\n", args...) }
+	line("transaction type: %s", probes.Clean(b.Scenario))
+	line("number of clients: %d", b.Clients)
+	line("duration: %.0f s", b.DurationS)
+	line("number of transactions actually processed: %d", b.Transactions)
+	share := 0.0
+	if all := b.Transactions + b.Failed; all > 0 {
+		share = 100 * float64(b.Failed) / float64(all)
+	}
+	line("number of failed transactions: %d (%.3f%%)", b.Failed, share)
+	for _, state := range keys(b.FailedBy, nil) {
+		line("  SQLSTATE %s: %d", state, b.FailedBy[state])
+	}
+	if l := b.Latency; l != nil {
+		line("latency average = %.3f ms", l.Mean)
+		line("latency stddev = %.3f ms", l.Stddev)
+		line("latency min = %.3f ms, p50 = %.3f ms, p90 = %.3f ms, p95 = %.3f ms, p99 = %.3f ms, max = %.3f ms",
+			l.Min, l.P50, l.P90, l.P95, l.P99, l.Max)
+	} else {
+		line("latency: n/a, no transaction finished")
+	}
+	line("initial connection time = %.3f ms", b.InitialConnectMS)
+	line("tps = %.6f (without initial connection time)", b.TPS)
+	if a := b.Apdex; a != nil {
+		line("apdex = %.3f (T = %s ms, %s)", a.Score, Number(a.TMS), a.Rating)
+	}
+	if b.ClientCPU != nil {
+		line("client CPU time = %.2f us per transaction", *b.ClientCPU)
+	}
+	line("")
+	b.text(line)
+	if _, err := io.WriteString(w, t.String()); err != nil {
+		return fmt.Errorf("writing the result: %w", err)
+	}
+	return nil
+}
+
+// WriteObservedText writes the result of watching without a load.
+func WriteObservedText(w io.Writer, o Observed) error {
+	var t strings.Builder
+	o.text(func(format string, args ...any) { fmt.Fprintf(&t, format+"\n", args...) })
+	if _, err := io.WriteString(w, t.String()); err != nil {
+		return fmt.Errorf("writing the result: %w", err)
+	}
+	return nil
+}
+
+// text writes server, counters, page tables, huge pages and what is missing.
+func (o Observed) text(line func(format string, args ...any)) {
+	line("server: PostgreSQL %s, %s", orNone(o.Server), orNone(probes.Clean(o.meta.Server.Where)))
+	line("measured: %s", Seconds(o.DurationS))
+	for _, id := range []string{
+		probes.ServerTPS, probes.PageFaults, probes.PageFaultsMinor, probes.PageFaultsMajor, probes.DTLBLoads, probes.DTLBLoadMisses,
+		probes.DTLBMissPct, probes.DTLBMissesPerKInstr, probes.WalkCyclesPct, probes.CyclesUser, probes.CyclesKernel,
+		probes.CPUUser, probes.CPUKernel, probes.ContextSwitches, probes.TLBShootdowns,
+	} {
+		if c, ok := o.Counters[id]; ok {
+			line("%s", countedText(probes.MustLookup(id), c))
+		}
+	}
+	line("PageTables: %s at the start, %s at the end; largest backend %s",
+		memoryText(o.PageTables.Start), memoryText(o.PageTables.End), memoryText(o.PageTables.MaxBackend))
+	line("huge pages: %s", hugePagesText(o.meta.Server.HugePages))
+	for _, u := range o.Unavailable {
+		line("unavailable: %s", probes.Clean(missText(u)))
+	}
+	line("run: %s", o.Run)
+}
+
+func countedText(m probes.Metric, c Counted) string {
+	if c.PerSecond == nil {
+		return fmt.Sprintf("%s: %s", m.Title, Level(m, c.Value))
+	}
+	text := fmt.Sprintf("%s: %s", m.Title, FigureText(m, Figure{Total: c.Value, Value: *c.PerSecond}))
+	switch {
+	case c.PerTxn == nil:
+	case m.Unit == "s":
+		text += ", " + Number(*c.PerTxn*1e6) + " us per transaction"
+	default:
+		text += ", " + Count(*c.PerTxn) + " per transaction"
+	}
+	if c.RunningPct != nil && *c.RunningPct < leastRunning {
+		text += fmt.Sprintf(", counted %.0f %% of the time and scaled up", *c.RunningPct)
+	}
+	return text
+}
+
+// hugePagesText is one line on what was asked for, what is in use, and how that
+// is known.
+func hugePagesText(h probes.HugePages) string {
+	asked := "huge_pages = " + fmt.Sprint(orNone(h.Requested))
+	switch {
+	case h.FellBack() && h.Short > 0:
+		return fmt.Sprintf("%s FELL BACK to small pages: the pool was %s pages short", asked, Number(float64(h.Short)))
+	case h.FellBack():
+		return asked + " FELL BACK to small pages (" + h.Proof + ")"
+	case h.InUse == "":
+		return asked + ", in use: not known: " + h.Proof
+	case h.PageKB > 0:
+		return fmt.Sprintf("%s, pages of %s in use (%s)", asked, Memory(float64(h.PageKB)), h.Proof)
+	}
+	return fmt.Sprintf("%s, in use: %s (%s)", asked, h.InUse, h.Proof)
+}
+
+func memoryText(kB *float64) string {
+	if kB == nil {
+		return "n/a"
+	}
+	return Memory(*kB)
+}
