@@ -222,6 +222,7 @@ func (c *Cluster) launch(ctx context.Context, l layers, progress Progress) error
 	cmd := exec.Command(c.server.program("postgres"), "-D", c.data)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.dir, serverEnv(c.dir), f, f
 	cmd.SysProcAttr = procAttr(c.account, syscall.SIGQUIT) // an immediate shutdown should pgtlb be killed
+	c.revive()
 	p, err := startPostmaster(cmd, c.lost)
 	if err != nil {
 		return fmt.Errorf("starting the server: %w", err)
@@ -300,14 +301,9 @@ func (c *Cluster) end(ctx context.Context, fast time.Duration) error {
 	var errs []error
 	gone := true
 	if p := c.process(); p != nil {
-		how := "" // ended by itself
-		if p.running() {
-			var err error
-			how, err = p.stop(ctx, fast)
-			errs = append(errs, err)
-			gone = !p.running()
-		}
-		if gone && how != "fast" {
+		how, err := p.stop(ctx, fast)
+		errs = append(errs, err)
+		if gone = !p.running(); gone && how != "fast" {
 			errs = append(errs, c.clearResidue())
 		}
 	}

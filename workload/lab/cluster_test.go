@@ -381,3 +381,35 @@ func TestSweepAfterKill(t *testing.T) {
 	}
 	wantIn(t, lines[0], f[0])
 }
+
+// A server that no longer reacts is killed with its backends, and nothing of it stays.
+func TestStopOfAServerThatHangs(t *testing.T) {
+	c := startLab(t, Options{})
+	conn, err := pgx.Connect(t.Context(), c.DSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var backend int
+	if err := conn.QueryRow(t.Context(), "SELECT pg_backend_pid()").Scan(&backend); err != nil {
+		t.Fatal(err)
+	}
+	pid, held := c.Pid(), c.mark.Residue
+	if err := errors.Join(syscall.Kill(pid, syscall.SIGSTOP), syscall.Kill(backend, syscall.SIGSTOP)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // no patience with the orderly shutdown
+	if err := c.Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	wantGone(t, pid)
+	wantGone(t, backend)
+	for path := range held.Shm {
+		if _, err := os.Stat(path); err == nil {
+			t.Errorf("left behind: %s", path)
+		}
+	}
+	closing, done := context.WithTimeout(t.Context(), time.Second)
+	defer done()
+	_ = conn.Close(closing) // its backend was killed, so whatever it says is right
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -69,26 +70,47 @@ func readMemory(r Roots) (memory, error) {
 	return m, nil
 }
 
-// cgroupMemoryLeft is limit less usage of the tightest level of our own memory cgroup, version 2 or 1.
+// cgroupFiles names the files of one limit in both versions of cgroups.
+type cgroupFiles struct {
+	controller         string // of version 1, also its folder
+	limit, usage       string // version 2
+	oldLimit, oldUsage string // version 1
+}
+
 func cgroupMemoryLeft(r Roots) (int64, bool) {
+	return cgroupLeft(r, cgroupFiles{"memory", "memory.max", "memory.current", "memory.limit_in_bytes", "memory.usage_in_bytes"})
+}
+
+// cgroupHugetlbLeft is what the cgroup lets a server take of one huge page size, in bytes. Two limits count: one when the
+// memory is mapped, the other when it is first touched, and going over that one is a SIGBUS.
+func cgroupHugetlbLeft(r Roots, size Pages) (int64, bool) {
+	name := "hugetlb." + size.String()
+	left, found := cgroupLeft(r, cgroupFiles{"hugetlb", name + ".max", name + ".current", name + ".limit_in_bytes", name + ".usage_in_bytes"})
+	rsvd, also := cgroupLeft(r, cgroupFiles{"hugetlb", name + ".rsvd.max", name + ".rsvd.current", name + ".rsvd.limit_in_bytes", name + ".rsvd.usage_in_bytes"})
+	if also && (!found || rsvd < left) {
+		return rsvd, true
+	}
+	return left, found
+}
+
+// cgroupLeft is limit less usage, in bytes, of the tightest level of our own cgroup, version 2 or 1; false where nothing
+// limits.
+func cgroupLeft(r Roots, files cgroupFiles) (left int64, found bool) {
 	b, err := os.ReadFile(r.proc("self", "cgroup"))
 	if err != nil {
 		return 0, false
 	}
-	left, found := int64(0), false
 	for _, line := range strings.Split(string(b), "\n") {
 		parts := strings.SplitN(line, ":", 3)
 		if len(parts) != 3 {
 			continue
 		}
-		base, limit, usage := "", "", ""
-		switch {
-		case parts[0] == "0" && parts[1] == "":
-			base, limit, usage = r.sys("fs/cgroup"), "memory.max", "memory.current"
-		case parts[1] == "memory":
-			base, limit, usage = r.sys("fs/cgroup/memory"), "memory.limit_in_bytes", "memory.usage_in_bytes"
-		default:
-			continue
+		base, limit, usage := r.sys("fs/cgroup"), files.limit, files.usage
+		if parts[0] != "0" || parts[1] != "" { // a hierarchy of version 1, with its controllers listed
+			if !slices.Contains(strings.Split(parts[1], ","), files.controller) {
+				continue
+			}
+			base, limit, usage = r.sys("fs/cgroup", files.controller), files.oldLimit, files.oldUsage
 		}
 		// In a container the path may name levels that are not mounted here: those files are missing and do not count.
 		for dir := filepath.Clean("/" + parts[2]); ; dir = filepath.Dir(dir) {

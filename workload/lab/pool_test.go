@@ -191,3 +191,38 @@ func TestReadMemory(t *testing.T) {
 		t.Errorf("in the cgroup: %+v, %v", m, err)
 	}
 }
+
+func TestHugetlbLimit(t *testing.T) {
+	r := fakeHost(t, 8*gbKB, 6*gbKB)
+	if _, ok := cgroupHugetlbLeft(r, Pages2MB); ok {
+		t.Error("a limit out of nothing")
+	}
+	for path, text := range map[string]string{
+		r.proc("self/cgroup"): "9:cpu,hugetlb:/x\n0::/a\n",
+		r.sys("fs/cgroup/hugetlb/x/hugetlb.2MB.limit_in_bytes"): itoa(900 << 20),
+		r.sys("fs/cgroup/hugetlb/x/hugetlb.2MB.usage_in_bytes"): "0",
+		r.sys("fs/cgroup/a/hugetlb.2MB.max"):                    "max",
+		r.sys("fs/cgroup/a/hugetlb.2MB.current"):                "0",
+		r.sys("fs/cgroup/a/hugetlb.2MB.rsvd.max"):               itoa(512 << 20),
+		r.sys("fs/cgroup/a/hugetlb.2MB.rsvd.current"):           itoa(64 << 20),
+		r.sys("fs/cgroup/a/hugetlb.1GB.max"):                    "0",
+		r.sys("fs/cgroup/a/hugetlb.1GB.current"):                "0",
+	} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left, ok := cgroupHugetlbLeft(r, Pages2MB); !ok || left != 448<<20 {
+		t.Errorf("2 MB: %d MB, %v", left>>20, ok)
+	}
+	if left, ok := cgroupHugetlbLeft(r, Pages1GB); !ok || left != 0 {
+		t.Errorf("1 GB: %d, %v", left, ok)
+	}
+	p := Preflight{Size: Pages2MB, Need: 300, Limit: 224, Reason: "r", Remedy: "m"}
+	if short := (*ShortPool)(nil); p.Err() == nil || errors.As(p.Err(), &short) {
+		t.Errorf("error %v", p.Err())
+	}
+}

@@ -20,13 +20,17 @@ type Preflight struct {
 	Reserved   int    // of the free ones, promised to running processes
 	Own        int    // pages this lab's server holds now and gives up when it restarts
 	Short      int    // pages missing; 0 means that it fits
+	Limit      int    // pages the cgroup's hugetlb limit allows this lab, -1 without one; a larger pool does not help
 	CanReserve bool   // whether Short pages can be added: root, and enough memory is left
 	Reason     string // why it does not fit, or why CanReserve is false; "" when all is well
 	Remedy     string // what helps
 }
 
-// Err is nil when the pages are there, else a *ShortPool.
+// Err is nil when the pages are there and may be used, else a *ShortPool or the cgroup's limit.
 func (p Preflight) Err() error {
+	if p.limited() {
+		return fmt.Errorf("%s pages: %s; %s", p.Size, p.Reason, p.Remedy)
+	}
 	if p.Short == 0 {
 		return nil
 	}
@@ -43,10 +47,13 @@ func (c *Cluster) Preflight(ctx context.Context, size Pages) (Preflight, error) 
 	return c.preflight(ctx, l)
 }
 
+// limited tells whether the cgroup stands in the way. A server that goes over the limit is killed by SIGBUS later.
+func (p Preflight) limited() bool { return p.Limit >= 0 && p.Limit < p.Need }
+
 func (c *Cluster) preflight(ctx context.Context, l layers) (Preflight, error) {
 	size := l.pages
 	if size == Pages4kB {
-		return Preflight{Size: size}, nil
+		return Preflight{Size: size, Limit: -1}, nil
 	}
 	pool, err := ReadPool(c.opts.Roots, size)
 	if err != nil {
@@ -55,13 +62,22 @@ func (c *Cluster) preflight(ctx context.Context, l layers) (Preflight, error) {
 	if err := l.resolve(c.opts.Roots, c.server.Major); err != nil {
 		return Preflight{}, err
 	}
-	p := Preflight{Size: size, Total: pool.Total, Free: pool.Free, Reserved: pool.Reserved}
+	p := Preflight{Size: size, Total: pool.Total, Free: pool.Free, Reserved: pool.Reserved, Limit: -1}
 	if p.Need, err = c.pagesNeeded(ctx, l); err != nil {
 		return Preflight{}, err
 	}
 	p.NeedBytes = int64(p.Need) * size.Bytes()
 	if proof, err := c.Proof(); err == nil && proof.Mode == size {
 		p.Own = pagesFor(proof.SizeKB<<10, size)
+	}
+	if left, ok := cgroupHugetlbLeft(c.opts.Roots, size); ok {
+		p.Limit = int(left/size.Bytes()) + p.Own
+	}
+	if p.limited() {
+		p.Short = max(p.Need-pool.Available()-p.Own, 0)
+		p.Reason = fmt.Sprintf("the hugetlb limit of this cgroup or container allows %d pages and %d are needed", p.Limit, p.Need)
+		p.Remedy = fmt.Sprintf("raise hugetlb.%s.max (and rsvd.max) of the cgroup, or use smaller --shared-buffers", size)
+		return p, nil
 	}
 	if p.Short = max(p.Need-pool.Available()-p.Own, 0); p.Short == 0 {
 		return p, nil
@@ -119,10 +135,10 @@ func (c *Cluster) ensurePool(ctx context.Context, l layers, reserve bool, progre
 	asked := l
 	asked.pages = size
 	p, err := c.preflight(ctx, asked)
-	if err != nil || p.Short == 0 {
+	if err != nil || p.Err() == nil {
 		return err
 	}
-	if !reserve {
+	if !reserve || p.limited() {
 		return p.Err()
 	}
 	progress.say("reserve", fmt.Sprintf("%d huge pages of %s", p.Short, size), 0, int64(p.Short))

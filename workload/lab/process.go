@@ -2,8 +2,10 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -17,7 +19,9 @@ import (
 // postmaster is one running server process. The goroutine that started it waits for it and ends with it.
 type postmaster struct {
 	pid    int
-	exited chan struct{} // closed when the process is gone and reaped
+	proc   *os.Process   // safe to signal after the end, when the pid may be somebody else's
+	exited chan struct{} // closed when the process is gone and reaped, and lost has been told
+	gone   atomic.Bool   // set when it is reaped, a moment before exited
 	state  string        // how it ended; read it after exited
 	asked  atomic.Bool   // whether its end was asked for
 	ready  atomic.Bool   // whether it has accepted connections
@@ -35,7 +39,7 @@ func startPostmaster(cmd *exec.Cmd, lost func(state string)) (*postmaster, error
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
 		if err == nil {
-			p.pid = cmd.Process.Pid
+			p.proc, p.pid = cmd.Process, cmd.Process.Pid
 		}
 		started <- err
 		if err != nil {
@@ -45,6 +49,7 @@ func startPostmaster(cmd *exec.Cmd, lost func(state string)) (*postmaster, error
 		if err := cmd.Wait(); err != nil {
 			p.state = err.Error()
 		}
+		p.gone.Store(true)
 		if p.ready.Load() && !p.asked.Load() {
 			lost(p.state)
 		}
@@ -56,16 +61,9 @@ func startPostmaster(cmd *exec.Cmd, lost func(state string)) (*postmaster, error
 	return p, nil
 }
 
-func (p *postmaster) running() bool {
-	select {
-	case <-p.exited:
-		return false
-	default:
-		return true
-	}
-}
+func (p *postmaster) running() bool { return !p.gone.Load() }
 
-// wait waits for the end of the process, at most d, and not longer than ctx where ctx is not nil.
+// wait waits for the end of the process, at most d, and not longer than ctx.
 func (p *postmaster) wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -84,32 +82,35 @@ const (
 )
 
 // stop ends the server: a fast shutdown, after fast or at the end of ctx an immediate one, then SIGKILL. It returns how
-// it ended ("fast", "immediate", "killed") and waits for the process to be gone.
+// it ended ("fast", "immediate", "killed", "" when it had ended by itself) and waits for the process to be gone.
 func (p *postmaster) stop(ctx context.Context, fast time.Duration) (how string, err error) {
 	p.asked.Store(true)
-	if fast > 0 {
-		if err := signalPid(p.pid, syscall.SIGINT); err != nil {
+	// After the first the end of ctx no longer matters: leaving a server behind is worse than being late.
+	late := context.WithoutCancel(ctx)
+	for _, step := range []struct {
+		how string
+		sig syscall.Signal
+		ctx context.Context
+		d   time.Duration
+	}{
+		{"fast", syscall.SIGINT, ctx, fast},
+		{"immediate", syscall.SIGQUIT, late, immediateWait},
+		{"killed", syscall.SIGKILL, late, killWait},
+	} {
+		if step.d == 0 {
+			continue
+		}
+		if err := p.proc.Signal(step.sig); errors.Is(err, os.ErrProcessDone) {
+			<-p.exited
+			return "", nil
+		} else if err != nil {
 			return "", fmt.Errorf("stopping the server: %w", err)
 		}
-		if p.wait(ctx, fast) {
-			return "fast", nil
+		if p.wait(step.ctx, step.d) {
+			return step.how, nil
 		}
 	}
-	// From here on the end of ctx no longer matters: leaving a server behind is worse than being late.
-	late := context.WithoutCancel(ctx)
-	if err := signalPid(p.pid, syscall.SIGQUIT); err != nil {
-		return "", fmt.Errorf("stopping the server: %w", err)
-	}
-	if p.wait(late, immediateWait) {
-		return "immediate", nil
-	}
-	if err := signalGroup(p.pid, syscall.SIGKILL); err != nil {
-		return "", fmt.Errorf("stopping the server: %w", err)
-	}
-	if !p.wait(late, killWait) {
-		return "", fmt.Errorf("stopping the server: process %d is still there after SIGKILL", p.pid)
-	}
-	return "killed", nil
+	return "", fmt.Errorf("stopping the server: process %d is still there after SIGKILL", p.pid)
 }
 
 // startWait is long because a server with 1 GB pages needed 18 s once: the kernel clears them at start.

@@ -55,7 +55,6 @@ func (c *Cluster) Restart(ctx context.Context, ch Change, progress Progress) err
 
 // halt shuts the running server down in order, so that unlogged tables keep their rows.
 func (c *Cluster) halt(ctx context.Context, progress Progress) error {
-	defer c.revive()
 	p := c.process()
 	if p == nil || !p.running() {
 		return nil
