@@ -1,0 +1,129 @@
+package tui
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/vt"
+
+	"pgtlb/workload/trial"
+)
+
+var update = flag.Bool("update", false, "write the golden screens anew")
+
+// onTerminal draws a screen on an emulated terminal of its size and returns what
+// stands in the cells, without the blanks at line ends.
+func onTerminal(t *testing.T, screen string, w, h int) string {
+	t.Helper()
+	term := vt.NewEmulator(w, h)
+	defer term.Close()
+	if _, err := term.WriteString(strings.ReplaceAll(screen, "\n", "\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	if n := term.ScrollbackLen(); n != 0 {
+		t.Errorf("the frame scrolled the screen by %d lines", n)
+	}
+	var b strings.Builder
+	for y := range h {
+		line := ""
+		for x := 0; x < w; x++ {
+			c := term.CellAt(x, y)
+			if c == nil || c.Content == "" {
+				line += " "
+				continue
+			}
+			line += c.Content
+			x += max(0, c.Width-1)
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
+}
+
+// goldens are the screens that are compared with testdata.
+func goldens() []struct {
+	name string
+	st   trial.State
+	opts Options
+	keys []string
+} {
+	run := demo{seconds: 90, loads: 1}.state()
+	compare := demo{seconds: 100, loads: 1, pmu: true, compare: true}.state()
+	two := demo{seconds: 90, loads: 2, pmu: true, huge: true}.state()
+	idle := demo{seconds: 30, mode: trial.Watching}.state()
+	idle.Loads = nil
+	differ := compare
+	base := *compare.Baseline
+	base.Differs = []string{"rows 6,000,000 against 1,000,000"}
+	differ.Baseline = &base
+	question := run
+	question.Question = &trial.Question{ID: 1, Text: "Reserve 586 huge pages of 2 MB for the lab server?",
+		Detail: []string{"The pool has 512 pages and the server needs 1,098.", "They are given back when pgtlb ends."},
+		Yes:    "reserve 586 pages", No: "stay with 4 kB pages"}
+	told := run
+	told.Notices = []trial.Notice{{At: epoch, Text: "report written to point-select.html"}, {At: epoch, Text: "the pool is 44 pages short", Error: true}}
+	changing := run
+	changing.Phase, changing.Steps = trial.Changing, preparing().Steps
+	replay := demo{seconds: 60, loads: 1, mode: trial.Replaying}.state()
+	replay.Replay = &trial.ReplayState{Name: "point-select-4kB", Pos: 60, Total: 120}
+	inspected := run
+	inspected.Inspected = &trial.Inspected{Pid: 41384, At: epoch, Took: 12_400_000, Pss: 190_000, Rss: 1_470_000, Private: 3400, Shared: 1_466_600}
+	return []struct {
+		name string
+		st   trial.State
+		opts Options
+		keys []string
+	}{
+		{"load", run, Options{}, nil},
+		{"compare", compare, Options{}, nil},
+		{"differs", differ, Options{}, nil},
+		{"two-loads", two, Options{}, nil},
+		{"watch-idle", idle, Options{}, nil},
+		{"replay", replay, Options{}, nil},
+		{"ascii", compare, Options{ASCII: true}, nil},
+		{"preparing", preparing(), Options{}, nil},
+		{"failed", failed(), Options{}, nil},
+		{"changing", changing, Options{}, nil},
+		{"question", question, Options{}, nil},
+		{"notices", told, Options{}, nil},
+		{"frozen", run, Options{}, []string{"space"}},
+		{"help", run, Options{}, []string{"?"}},
+		{"values", compare, Options{}, []string{"v"}},
+		{"scenarios", run, Options{}, []string{"l"}},
+		{"pages", run, Options{}, []string{"h", "down"}},
+		{"quit", run, Options{}, []string{"q"}},
+		{"filter", run, Options{}, []string{"/", "c", "h", "e", "c", "k"}},
+		{"zoom-tps", compare, Options{}, []string{"tab", "enter"}},
+		{"zoom-unavailable", run, Options{}, []string{"tab", "tab", "tab", "enter"}},
+		{"zoom-table", inspected, Options{}, []string{"enter"}},
+	}
+}
+
+func TestGoldenScreens(t *testing.T) {
+	for _, g := range goldens() {
+		for _, size := range [][2]int{{120, 40}, {80, 24}} {
+			w, h := size[0], size[1]
+			name := fmt.Sprintf("%s-%dx%d", g.name, w, h)
+			t.Run(name, func(t *testing.T) {
+				got := onTerminal(t, Snapshot(g.st, g.opts, w, h, g.keys...), w, h)
+				path := filepath.Join("testdata", name+".txt")
+				if *update {
+					if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got != string(want) {
+					t.Errorf("the screen differs from %s (go test ./tui -update accepts it):\n%s", path, got)
+				}
+			})
+		}
+	}
+}

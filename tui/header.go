@@ -1,0 +1,212 @@
+package tui
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"pgtlb/workload/trial"
+)
+
+// drawHeader writes h lines: the server and its pages, the scenarios, and with
+// room what the load works on and what the machine is.
+func (m *Model) drawHeader(c *canvas, sc *scene, h int) {
+	st := sc.st
+	left := append([]fig{{"pgtlb", stBrand, 4}}, serverFigs(st)...)
+	left = append(left, pagesFigs(st, c.w < 60)...)
+	first, second := costFigs(sc), m.modeFigs(st)
+	switch {
+	case h == 1:
+		first = append(second, busyFigs(st)...)
+	case c.w < 110: // the pages need the room of the first line
+		first, second = nil, append(first, second...)
+	}
+	flow(c, 0, left, first)
+	if h > 1 {
+		flow(c, 1, m.loadFigs(st), second)
+	}
+	if h > 2 {
+		flow(c, 2, dataFigs(st), differFigs(st))
+	}
+}
+
+// serverFigs say which server this is.
+func serverFigs(st *trial.State) []fig {
+	var figs []fig
+	if where := clean(st.Server.Where); where != "" {
+		name := where
+		if st.Mode == trial.InLab {
+			name = "lab"
+		}
+		figs = append(figs, fig{name, stTitle, 4})
+	}
+	if st.Server.Version != "" {
+		figs = append(figs, fig{"PostgreSQL " + clean(st.Server.Version), stPlain, 5})
+	}
+	if !st.Server.Started.IsZero() && st.At.After(st.Server.Started) {
+		figs = append(figs, fig{"up " + age(st.At.Sub(st.Server.Started)), stDim, 7})
+	}
+	if st.Host.Emulated != "" {
+		figs = append(figs, fig{"EMULATED MACHINE", stWarn, 3})
+	}
+	return figs
+}
+
+// pagesFigs say which pages the shared memory has, and how that is known.
+func pagesFigs(st *trial.State, narrow bool) []fig {
+	h := st.Server.HugePages
+	switch {
+	case h.FellBack() && narrow:
+		return []fig{{"FELL BACK to 4 kB", stWarn, 1}}
+	case h.FellBack() && h.Short > 0:
+		return []fig{{fmt.Sprintf("huge_pages=try FELL BACK to 4 kB: %s pages short", trial.Number(float64(h.Short))), stWarn, 1}}
+	case h.FellBack():
+		return []fig{{"huge_pages=try FELL BACK to 4 kB", stWarn, 1}}
+	case h.InUse == "":
+		if h.Requested == "" && h.Proof == "" {
+			return nil
+		}
+		return []fig{{"pages unknown:", stWarn, 2}, {truncate(clean(h.Proof), 60), stDim, 6}}
+	}
+	kb := h.PageKB
+	if kb == 0 && h.InUse == "off" {
+		kb = 4
+	}
+	text := "huge pages in use"
+	if kb > 0 {
+		text = "pages " + pageSize(kb) + " in use"
+	}
+	figs := []fig{{text, stValue, 1}}
+	if h.Proof != "" {
+		figs = append(figs, fig{"(proved: " + truncate(clean(h.Proof), 40) + ")", stDim, 6})
+	}
+	return figs
+}
+
+// costFigs say what pgtlb itself takes.
+func costFigs(sc *scene) []fig {
+	if sc.last == nil {
+		return nil
+	}
+	name := "own CPU "
+	if len(running(sc.st)) > 0 {
+		name = "own CPU incl. driver "
+	}
+	return []fig{
+		{name + trial.Short(sc.last.OwnCPUPct) + " %", stDim, 8},
+		{"read " + trial.Short(float64(sc.last.ProbeTime)/float64(time.Millisecond)) + " ms", stDim, 10},
+	}
+}
+
+// loadFigs are the scenarios and what they do.
+func (m *Model) loadFigs(st *trial.State) []fig {
+	var figs []fig
+	for _, l := range st.Loads {
+		figs = append(figs, loadFig(l))
+	}
+	if len(figs) == 0 && st.Mode == trial.Watching {
+		figs = append(figs, fig{"watching, read only", stDim, 6})
+	}
+	return figs
+}
+
+func loadFig(l trial.LoadState) fig {
+	name := strconv.Itoa(l.Key) + " " + clean(l.Name)
+	switch l.Status {
+	case trial.LoadRunning:
+		return fig{fmt.Sprintf("● %s %d clients %s", name, l.Clients, clock(l.Elapsed)), stGood, 1}
+	case trial.LoadStarting:
+		return fig{strings.TrimSpace("◐ " + name + " " + truncate(clean(orElse(l.Detail, "starting")), 40)), stWarn, 1}
+	case trial.LoadStopping:
+		return fig{"◐ " + name + " stopping", stWarn, 1}
+	case trial.LoadFailed:
+		return fig{"✗ " + name + " failed", stBad, 2}
+	}
+	return fig{"○ " + name, stDim, 5}
+}
+
+// busyFigs are the loads that are on, in a few cells each.
+func busyFigs(st *trial.State) []fig {
+	var figs []fig
+	for _, l := range running(st) {
+		figs = append(figs, fig{fmt.Sprintf("● %d %s", l.Key, clock(l.Elapsed)), stGood, 2})
+	}
+	return figs
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// modeFigs say what is different from plain live watching.
+func (m *Model) modeFigs(st *trial.State) []fig {
+	var figs []fig
+	if m.frozen != nil {
+		figs = append(figs, fig{"FROZEN", stAlarm, 0})
+	}
+	if r := st.Replay; r != nil {
+		figs = append(figs, replayFigs(r)...)
+	}
+	switch b := st.Baseline; {
+	case b != nil && st.Compare:
+		text := "compare ON: " + clean(orElse(b.Label, b.Name))
+		if b.Ended {
+			text += " (ended)"
+		}
+		figs = append(figs, fig{text, stBase, 2})
+	case b != nil:
+		figs = append(figs, fig{"baseline " + clean(orElse(b.Label, b.Name)), stDim, 6})
+	}
+	return figs
+}
+
+func replayFigs(r *trial.ReplayState) []fig {
+	figs := []fig{{"replay", stWarn, 1}, {fmt.Sprintf("%d/%d", r.Pos, r.Total), stWarn, 1}}
+	switch {
+	case r.Ended && r.Interrupted:
+		figs = append(figs, fig{"end: recording was interrupted", stDim, 4})
+	case r.Ended:
+		figs = append(figs, fig{"end: " + truncate(clean(r.EndReason), 30), stDim, 4})
+	}
+	return figs
+}
+
+// dataFigs are the size of the data, and the machine.
+func dataFigs(st *trial.State) []fig {
+	var figs []fig
+	if d := st.Dataset; d != nil {
+		figs = append(figs,
+			fig{trial.Number(float64(d.Rows)) + " rows", stDim, 1},
+			fig{"table " + trial.Memory(float64(d.TableBytes)/1024) + ", index " + trial.Memory(float64(d.IndexBytes)/1024), stDim, 2})
+		if d.FitsSharedBuffer {
+			figs = append(figs, fig{"fits in shared buffers " + trial.Memory(float64(st.Server.SharedBuffersKB)), stDim, 2})
+		} else {
+			figs = append(figs, fig{"larger than shared buffers " + trial.Memory(float64(st.Server.SharedBuffersKB)), stWarn, 2})
+		}
+	}
+	return figs
+}
+
+// differFigs warn when run and baseline are hard to compare; otherwise the
+// machine is named.
+func differFigs(st *trial.State) []fig {
+	if st.Compare && st.Baseline != nil && len(st.Baseline.Differs) > 0 {
+		return []fig{{"differs: " + clean(strings.Join(st.Baseline.Differs, ", ")), stWarn, 0}}
+	}
+	h := st.Host
+	if h.CPUs == 0 {
+		return nil
+	}
+	figs := []fig{{strconv.Itoa(h.CPUs) + " CPUs", stDim, 4}, {trial.Memory(float64(h.MemTotalKB)), stDim, 5}}
+	if thp := h.THP["enabled"]; thp != "" {
+		figs = append(figs, fig{"THP " + clean(thp), stDim, 6})
+	}
+	if h.Kernel != "" {
+		figs = append(figs, fig{"Linux " + truncate(clean(h.Kernel), 16), stDim, 7})
+	}
+	return figs
+}

@@ -1,0 +1,97 @@
+package tui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"pgtlb/probes"
+	"pgtlb/workload/trial"
+)
+
+// help explains the keys and the words.
+type help struct {
+	plainOverlay
+	firstLine int
+}
+
+const helpWidth = 92
+
+func (h *help) draw(c *canvas, m *Model) {
+	in := box(c, "Help", helpWidth, c.h, "↑ ↓ scroll   esc closes")
+	list := h.lines(m, in.w)
+	h2 := min(h.firstLine, max(0, len(list)-in.h))
+	drawParas(c, in, list, h2)
+	if rest := len(list) - h2 - in.h; rest > 0 {
+		c.right(in.x, in.y+in.h, in.w, "more ↓", stKey)
+	}
+}
+
+func (h *help) key(m *Model, k string) (overlay, tea.Cmd) {
+	switch k {
+	case "esc", "?", "q", "enter":
+		return nil, nil
+	}
+	w := min(helpWidth, m.w-6)
+	h.firstLine = scroll(h.firstLine, k, len(h.lines(m, w)), max(1, m.h-8))
+	return h, nil
+}
+
+// helpKeys are the keys with what they do.
+func helpKeys(st *trial.State) [][2]string {
+	keys := [][2]string{}
+	mode := trial.Watching
+	if st != nil {
+		mode = st.Mode
+	}
+	if mode == trial.Replaying {
+		keys = append(keys, [2]string{"space", "pause and play the replay"}, [2]string{"← →", "step back and forward; shift for ten samples"})
+	} else {
+		keys = append(keys,
+			[2]string{"1 … 9", "start or stop a scenario"},
+			[2]string{"l", "list of the scenarios: what they run and what they show"},
+			[2]string{"b  B", "take the current or last run as the baseline; choose a stored one"})
+	}
+	keys = append(keys, [2]string{"c  v", "lay the baseline under the lines; table of all values"})
+	if mode == trial.InLab {
+		keys = append(keys, [2]string{"h", "page mode: 4 kB, 2 MB or 1 GB pages, with a restart of the lab server"})
+	}
+	keys = append(keys, [2]string{"e", "export the report of the current or last run"},
+		[2]string{"tab, arrows", "move between the panes; in the table, between the processes"},
+		[2]string{"enter", "zoom the pane or the table; esc goes back"},
+		[2]string{"s  /", "sort the table; filter it"})
+	if mode != trial.Replaying {
+		keys = append(keys, [2]string{"space", "freeze the view; measuring goes on"},
+			[2]string{"+  -", "shorter or longer time between samples"})
+	}
+	return append(keys, [2]string{"q", "quit"})
+}
+
+func (h *help) lines(m *Model, w int) []para {
+	out := []para{{"Keys", stTitle}}
+	for _, k := range helpKeys(m.shown()) {
+		text := k[0]
+		for textWidth(text) < 13 {
+			text += " "
+		}
+		rest := wrap(k[1], max(10, w-15), 5)
+		for i, l := range rest {
+			if i > 0 {
+				text = "             "
+			}
+			out = append(out, para{"  " + text + l, stPlain})
+		}
+	}
+	out = append(out, para{}, para{"Lines", stTitle})
+	out = append(out, lines([]para{
+		{"A solid line is measured now; the dotted line is the baseline, aligned at the start of the load. A gap is a time for which there is no figure.", stPlain},
+		{"run is the mean since the load started, base the baseline's over the same length. One pair of runs has no known spread: a small difference between them proves nothing.", stPlain},
+	}, w)...)
+	out = append(out, para{}, para{"Words", stTitle})
+	for _, metric := range probes.Catalogue() {
+		head := metric.Title
+		if metric.Unit != "" {
+			head += " (" + metric.Unit + ")"
+		}
+		out = append(out, lines([]para{{head, stValue}, {metric.Meaning, stPlain}, {"from " + metric.Source, stDim}}, w)...)
+	}
+	return out
+}

@@ -1,0 +1,225 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"pgtlb/workload/trial"
+)
+
+// fakeEngine remembers what it was asked for.
+type fakeEngine struct {
+	asked []trial.Command
+	runs  []trial.RunInfo
+	err   error
+}
+
+func (f *fakeEngine) Next(context.Context) (trial.State, error)     { return trial.State{}, io.EOF }
+func (f *fakeEngine) Do(c trial.Command)                            { f.asked = append(f.asked, c) }
+func (f *fakeEngine) Runs(context.Context) ([]trial.RunInfo, error) { return f.runs, f.err }
+
+// press sends a state and keys to a screen and returns the screen and the last
+// key's command.
+func press(t *testing.T, e *fakeEngine, st trial.State, keys ...string) (Model, tea.Cmd) {
+	t.Helper()
+	m := New(e, Options{width: 120, height: 40})
+	next, _ := m.Update(stateMsg{st})
+	var cmd tea.Cmd
+	for _, k := range keys {
+		next, cmd = next.Update(keyPress(k))
+	}
+	return next.(Model), cmd
+}
+
+func isQuit(cmd tea.Cmd) bool {
+	if cmd == nil {
+		return false
+	}
+	_, ok := cmd().(tea.QuitMsg)
+	return ok
+}
+
+func TestKeysAskTheEngine(t *testing.T) {
+	run := demo{seconds: 20, loads: 1}.state()
+	replay := demo{seconds: 20, mode: trial.Replaying}.state()
+	watch := demo{seconds: 20, mode: trial.Watching}.state()
+	failed := failed()
+	question := run
+	question.Question = &trial.Question{ID: 7, Text: "Really?"}
+	slow := run
+	slow.Interval = 10 * time.Second
+	for _, c := range []struct {
+		name string
+		st   trial.State
+		keys string
+		want []trial.Command
+	}{
+		{"start a scenario", run, "2", []trial.Command{trial.ToggleLoad{Key: 2}}},
+		{"no such scenario", run, "7", nil},
+		{"baseline", run, "b", []trial.Command{trial.SaveBaseline{}}},
+		{"compare", run, "c", []trial.Command{trial.ToggleCompare{}}},
+		{"compare in the table of values", run, "v c", []trial.Command{trial.ToggleCompare{}}},
+		{"export", run, "e", []trial.Command{trial.Export{}}},
+		{"shorter interval", run, "+", []trial.Command{trial.SetInterval{Every: 500 * time.Millisecond}}},
+		{"longer interval", run, "-", []trial.Command{trial.SetInterval{Every: 2 * time.Second}}},
+		{"longest interval", slow, "-", nil},
+		{"2 MB pages", run, "h down enter", []trial.Command{trial.SetPages{Pages: "2MB"}}},
+		{"pages menu closed", run, "h down esc", nil},
+		{"no page menu outside the lab", watch, "h enter", nil},
+		{"scenario list", run, "l down enter", []trial.Command{trial.ToggleLoad{Key: 2}}},
+		{"scenario list digit", run, "l 1", []trial.Command{trial.ToggleLoad{Key: 1}}},
+		{"yes", question, "y", []trial.Command{trial.Answer{ID: 7, Yes: true}}},
+		{"no", question, "n", []trial.Command{trial.Answer{ID: 7}}},
+		{"an answer is given once", question, "y y", []trial.Command{trial.Answer{ID: 7, Yes: true}}},
+		{"a question takes the keys", question, "c e 1", nil},
+		{"pause a replay", replay, "space", []trial.Command{trial.Seek{Pause: true}}},
+		{"seek in a replay", replay, "left right shift+right", []trial.Command{trial.Seek{By: -1}, trial.Seek{By: 1}, trial.Seek{By: 10}}},
+		{"no load in a replay", replay, "1 b h", nil},
+		{"inspect", run, "enter enter", []trial.Command{trial.Inspect{Pid: 41384}}},
+		{"inspect another", run, "down enter enter", []trial.Command{trial.Inspect{Pid: 41383}}},
+		{"freezing asks for nothing", run, "space space", nil},
+		{"typing a filter asks for nothing", run, "/ 1 b c enter", nil},
+		{"only quit is left after a failure", failed, "1 b c e h", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := &fakeEngine{}
+			press(t, e, c.st, strings.Fields(c.keys)...)
+			if !reflect.DeepEqual(e.asked, c.want) {
+				t.Errorf("keys %q: got %v, want %v", c.keys, e.asked, c.want)
+			}
+		})
+	}
+}
+
+func TestQuit(t *testing.T) {
+	idle, run := demo{seconds: 20}.state(), demo{seconds: 20, loads: 1}.state()
+	for _, c := range []struct {
+		name string
+		st   trial.State
+		keys []string
+		want bool
+	}{
+		{"at rest", idle, []string{"q"}, true},
+		{"ctrl-c at rest", idle, []string{"ctrl+c"}, true},
+		{"a load asks", run, []string{"q"}, false},
+		{"a load, yes", run, []string{"q", "y"}, true},
+		{"a load, no", run, []string{"q", "n"}, false},
+		{"a load, ctrl-c twice", run, []string{"ctrl+c", "ctrl+c"}, true},
+		{"in an overlay q closes it", idle, []string{"?", "q"}, false},
+		{"ctrl-c in an overlay", idle, []string{"?", "ctrl+c"}, true},
+		{"q is a letter of the filter", idle, []string{"/", "q"}, false},
+		{"after a failure", failed(), []string{"q"}, true},
+		{"while preparing", preparing(), []string{"q"}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, cmd := press(t, &fakeEngine{}, c.st, c.keys...); isQuit(cmd) != c.want {
+				t.Errorf("keys %v: quit %v, want %v", c.keys, !c.want, c.want)
+			}
+		})
+	}
+	if _, cmd := New(&fakeEngine{}, Options{}).Update(keyPress("q")); !isQuit(cmd) {
+		t.Error("q before the first state does not quit")
+	}
+}
+
+func TestChooseBaseline(t *testing.T) {
+	e := &fakeEngine{runs: []trial.RunInfo{
+		{Name: "broken", Problem: "cut in the middle"},
+		{Name: "point-select-2MB", Pages: "2MB", Scenario: "point-select", TPS: 58564, Seconds: 25, Complete: true, Created: epoch},
+	}}
+	m, cmd := press(t, e, demo{seconds: 20}.state(), "B")
+	if !strings.Contains(m.screen(), "reading the stored runs") {
+		t.Error("the list does not say that it is being read")
+	}
+	next, _ := m.Update(cmd())
+	for _, k := range []string{"enter", "down", "enter"} {
+		next, _ = next.Update(keyPress(k))
+	}
+	want := []trial.Command{trial.ChooseBaseline{Name: "point-select-2MB"}}
+	if !reflect.DeepEqual(e.asked, want) {
+		t.Errorf("got %v, want %v: a run that cannot be read is not to be chosen", e.asked, want)
+	}
+
+	e.err = errors.New("opening the directory of runs: permission denied")
+	m, cmd = press(t, e, demo{seconds: 20}.state(), "B")
+	next, _ = m.Update(cmd())
+	last := next.(Model)
+	if !strings.Contains(last.screen(), "permission denied") {
+		t.Error("the list does not say why it cannot be read")
+	}
+}
+
+func TestFreezeHoldsTheView(t *testing.T) {
+	m, _ := press(t, &fakeEngine{}, demo{seconds: 30, loads: 1}.state(), "space")
+	before := m.screen()
+	if !strings.Contains(before, "FROZEN") {
+		t.Error("the screen does not say that it is frozen")
+	}
+	next, _ := m.Update(stateMsg{demo{seconds: 60, loads: 1}.state()})
+	m = next.(Model)
+	if m.screen() != before {
+		t.Error("a frozen screen changed")
+	}
+	next, _ = m.Update(keyPress("space"))
+	m = next.(Model)
+	if m.screen() == before || strings.Contains(m.screen(), "FROZEN") {
+		t.Error("the screen does not go on")
+	}
+}
+
+func TestFocusMoves(t *testing.T) {
+	st := demo{seconds: 20, loads: 1}.state()
+	for _, c := range []struct {
+		keys string
+		want paneID
+	}{
+		{"", paneCount}, {"tab", paneTPS}, {"tab tab", paneLatency}, {"shift+tab", paneTables},
+		{"tab right", paneLatency}, {"tab down", paneDTLB}, {"tab down down down", paneCount},
+		{"up", paneCycles}, {"up up up left", paneTPS}, {"down down up up up", paneCycles},
+	} {
+		if m, _ := press(t, &fakeEngine{}, st, strings.Fields(c.keys)...); m.focus != c.want {
+			t.Errorf("keys %q: focus on %d, want %d", c.keys, m.focus, c.want)
+		}
+	}
+}
+
+func TestNoticesExpireAndErrorsStay(t *testing.T) {
+	st := demo{seconds: 20}.state()
+	st.Notices = []trial.Notice{{Text: "baseline saved"}, {Text: "no space left", Error: true}}
+	m, _ := press(t, &fakeEngine{}, st)
+	next, _ := m.Update(expireMsg{1})
+	m = next.(Model)
+	if s := m.screen(); strings.Contains(s, "baseline saved") || !strings.Contains(s, "no space left") {
+		t.Error("after the time is up the error alone is to stay")
+	}
+	// The same notices in the next state are not new.
+	next, _ = m.Update(stateMsg{st})
+	m = next.(Model)
+	if strings.Contains(m.screen(), "baseline saved") {
+		t.Error("an old notice came back")
+	}
+	next, _ = m.Update(keyPress("s"))
+	m = next.(Model)
+	if strings.Contains(m.screen(), "no space left") {
+		t.Error("an error stays after a key")
+	}
+}
+
+func TestEngineEnds(t *testing.T) {
+	m := New(&fakeEngine{}, Options{})
+	next, cmd := m.Update(overMsg{io.EOF})
+	if !isQuit(cmd) || next.(Model).err != nil {
+		t.Error("the end of the engine is to end the screen without an error")
+	}
+	want := errors.New("server gone")
+	if next, _ = m.Update(overMsg{want}); !errors.Is(next.(Model).err, want) {
+		t.Error("the engine's error is lost")
+	}
+}

@@ -1,0 +1,76 @@
+package tui
+
+import (
+	"pgtlb/probes"
+	"pgtlb/workload/trial"
+)
+
+// dtlbPane shows the dTLB miss rate and the share of cycles in page walks, else
+// misses per 1000 instructions, else why there is neither.
+func (sc *scene) dtlbPane() pane {
+	p := pane{title: "dTLB load misses", metrics: []string{
+		probes.DTLBMissPct, probes.WalkCyclesPct, probes.DTLBLoads, probes.DTLBLoadMisses, probes.DTLBMissesPerKInstr}}
+	id, format := probes.DTLBMissPct, percent
+	if !sc.has(id) && sc.has(probes.DTLBMissesPerKInstr) {
+		id, format = probes.DTLBMissesPerKInstr, trial.Short
+		p.title = "dTLB misses per 1000 instructions"
+	}
+	if !sc.has(id) && !sc.has(probes.WalkCyclesPct) {
+		p.why = sc.why(probes.DTLBMissPct, probes.DTLBLoadMisses, probes.DTLBLoads, probes.DTLBMissesPerKInstr)
+		return p
+	}
+	p.spark = sc.line(id, "", stOne, '*')
+	p.chart = sc.newChart(format, p.spark, sc.baseline(id, ""))
+	now := sc.now(id, "")
+	figs := sc.versus(id, "", false)
+	if figs != nil {
+		p.chart.loose = true
+		p.figs = append(sc.nowFig(now, format, stOne, "now ", 4), figs...)
+		return p
+	}
+	p.figs = sc.nowFig(now, format, stOne, "", 0)
+	if walk := sc.now(probes.WalkCyclesPct, ""); walk.OK() {
+		p.chart.lines = append(p.chart.lines, sc.line(probes.WalkCyclesPct, "", stTwo, 'o'))
+		p.figs = append(p.figs, sc.nowFig(walk, percent, stTwo, "page walks ", 1)...)
+	}
+	return p
+}
+
+// cyclesPane stacks user and kernel: cycles where the CPU counts them, else CPU
+// time, which is called time.
+func (sc *scene) cyclesPane() pane {
+	p := pane{title: "Cycles/s", metrics: []string{
+		probes.CyclesUser, probes.CyclesKernel, probes.Cycles, probes.Instructions, probes.CPUUser, probes.CPUKernel, probes.CPUIdle, probes.CPUSteal}}
+	user, kernel := probes.CyclesUser, probes.CyclesKernel
+	if !sc.has(user) || !sc.has(kernel) {
+		user, kernel = probes.CPUUser, probes.CPUKernel
+		p.title = "CPU time, no PMU"
+	}
+	if !sc.has(user) {
+		p.title, p.why = "CPU time", sc.why(user)
+		return p
+	}
+	p.spark = sc.line(user, "", stOne, '#')
+	p.chart = sc.newChart(trial.Short, sc.line(user, "", stOne, '#'), sc.line(kernel, "", stThree, 'k'))
+	p.chart.stack = true
+	u, k := sc.now(user, ""), sc.now(kernel, "")
+	cpus := float64(sc.st.Host.CPUs)
+	if user == probes.CPUUser && cpus > 0 {
+		p.chart.nice = func(high float64) float64 { return max(cpus, high) }
+	}
+	if figs := sc.versus(kernel, "", false); figs != nil {
+		p.chart.stack, p.chart.nice = false, nil
+		p.chart.lines = append(p.chart.lines, sc.baseline(user, ""), sc.baseline(kernel, ""))
+		p.figs = append([]fig{{"kernel", stThree, 1}}, sc.nowFig(k, trial.Short, stThree, "now ", 4)...)
+		p.figs = append(p.figs, figs...)
+		return p
+	}
+	p.figs = append(sc.nowFig(u, trial.Short, stOne, "user ", 1), sc.nowFig(k, trial.Short, stThree, "kernel ", 0)...)
+	if sum := u.V + k.V; u.OK() && k.OK() && sum > 0 {
+		p.figs = append(p.figs, fig{"(" + percent(100*k.V/sum) + " kernel)", stDim, 3})
+	}
+	if user == probes.CPUUser && cpus > 0 {
+		p.figs = append(p.figs, fig{"of " + trial.Number(cpus) + " CPUs", stDim, 2})
+	}
+	return p
+}

@@ -1,0 +1,164 @@
+package tui
+
+import (
+	"cmp"
+	"slices"
+
+	"pgtlb/probes"
+	"pgtlb/workload/trial"
+)
+
+// tpsPane shows the throughput of the load with the server's total beside it,
+// or without a load the server's alone.
+func (sc *scene) tpsPane() pane {
+	if !sc.load && !sc.aligned() {
+		return sc.serverTPSPane()
+	}
+	labels := sc.labels(probes.TPS)
+	main := sc.line(probes.TPS, "", stOne, '*')
+	main.area = true
+	p := pane{
+		title:   "TPS",
+		spark:   main,
+		chart:   sc.newChart(trial.Short, main, sc.baseline(probes.TPS, "")),
+		metrics: []string{probes.TPS, probes.ServerTPS, probes.Failed},
+		labels:  labels,
+	}
+	now := sc.now(probes.TPS, "")
+	if figs := sc.versus(probes.TPS, "", false); figs != nil {
+		p.chart.loose = true
+		p.figs = append(sc.nowFig(now, trial.Short, stOne, "now ", 4), figs...)
+		return p
+	}
+	p.figs = sc.nowFig(now, trial.Short, stOne, "", 0)
+	if len(labels) > 1 {
+		for i, l := range labels {
+			st, glyph := loadLook(i)
+			p.figs = append(p.figs, fig{l + " " + trial.Short(sc.now(probes.TPS, l).V), st, 2})
+			p.chart.lines = append(p.chart.lines, sc.line(probes.TPS, l, st, glyph))
+		}
+	}
+	if server := sc.now(probes.ServerTPS, ""); server.OK() {
+		p.figs = append(p.figs, fig{"server " + trial.Short(server.V), stDim, 3})
+	}
+	if failed := sc.now(probes.Failed, ""); failed.OK() && failed.V > 0 {
+		p.figs = append(p.figs, fig{"failed " + trial.Short(failed.V) + "/s", stBad, 1})
+	}
+	return p
+}
+
+func (sc *scene) serverTPSPane() pane {
+	p := pane{title: "TPS of the server", metrics: []string{probes.ServerTPS, probes.Commits, probes.Rollbacks}}
+	if !sc.has(probes.ServerTPS) {
+		p.title, p.why = "TPS", sc.why(probes.ServerTPS)
+		return p
+	}
+	p.spark = sc.line(probes.ServerTPS, "", stOne, '*')
+	p.spark.area = true
+	p.chart = sc.newChart(trial.Short, p.spark)
+	p.figs = sc.nowFig(sc.now(probes.ServerTPS, ""), trial.Short, stOne, "", 0)
+	if r := sc.now(probes.Rollbacks, ""); r.OK() && r.V > 0 {
+		p.figs = append(p.figs, fig{"rollbacks " + trial.Short(r.V) + "/s", stWarn, 1})
+	}
+	return p
+}
+
+// latencyPane shows the percentiles of the load, one line per scenario when two
+// of them run, or without a load the server's own mean.
+func (sc *scene) latencyPane() pane {
+	if !sc.load && !sc.aligned() {
+		return sc.serverLatencyPane()
+	}
+	p := pane{
+		title:   "Latency ms",
+		spark:   sc.line(probes.LatencyP99, "", stThree, '^'),
+		metrics: []string{probes.LatencyMean, probes.LatencyP50, probes.LatencyP95, probes.LatencyP99},
+		labels:  sc.labels(probes.LatencyP99),
+	}
+	figs := sc.versus(probes.LatencyP99, "", false)
+	if figs == nil && len(p.labels) > 1 {
+		return sc.latencyByLoad(p)
+	}
+	p.chart = sc.newChart(trial.Short,
+		sc.line(probes.LatencyP50, "", stOne, '*'),
+		sc.line(probes.LatencyP95, "", stTwo, 'o'),
+		sc.line(probes.LatencyP99, "", stThree, '^'))
+	p.figs = append(p.figs, sc.nowFig(sc.now(probes.LatencyP50, ""), trial.Short, stOne, "p50 ", 1)...)
+	p.figs = append(p.figs, sc.nowFig(sc.now(probes.LatencyP95, ""), trial.Short, stTwo, "p95 ", 2)...)
+	p.figs = append(p.figs, sc.nowFig(sc.now(probes.LatencyP99, ""), trial.Short, stThree, "p99 ", 0)...)
+	if figs == nil {
+		return p
+	}
+	// Comparing: p95 makes room for the baseline of p50 and p99.
+	p.chart = sc.newChart(trial.Short,
+		sc.line(probes.LatencyP50, "", stOne, '*'), sc.line(probes.LatencyP99, "", stThree, '^'),
+		sc.baseline(probes.LatencyP50, ""), sc.baseline(probes.LatencyP99, ""))
+	p.figs = append([]fig{{"p99", stThree, 1}}, sc.nowFig(sc.now(probes.LatencyP99, ""), trial.Short, stThree, "now ", 4)...)
+	p.figs = append(p.figs, figs...)
+	return p
+}
+
+// loadLook is the look of the i-th scenario where several run.
+func loadLook(i int) (style, byte) {
+	return [...]style{stTwo, stThree, stBase}[i%3], "ox+"[i%3]
+}
+
+// latencyByLoad draws each scenario's p99.
+func (sc *scene) latencyByLoad(p pane) pane {
+	p.chart = sc.newChart(trial.Short)
+	p.title = "Latency p99 ms"
+	for i, l := range p.labels {
+		st, glyph := loadLook(i)
+		p.chart.lines = append(p.chart.lines, sc.line(probes.LatencyP99, l, st, glyph))
+		p.figs = append(p.figs, fig{l + " " + trial.Short(sc.now(probes.LatencyP99, l).V), st, i})
+	}
+	return p
+}
+
+func (sc *scene) serverLatencyPane() pane {
+	p := pane{title: "Latency of the server, ms", metrics: []string{probes.ServerLatencyMean}}
+	if !sc.has(probes.ServerLatencyMean) {
+		p.title, p.why = "Latency ms", sc.why(probes.ServerLatencyMean)
+		return p
+	}
+	p.spark = sc.line(probes.ServerLatencyMean, "", stOne, '*')
+	p.chart = sc.newChart(trial.Short, p.spark)
+	p.figs = sc.nowFig(sc.now(probes.ServerLatencyMean, ""), trial.Short, stOne, "mean ", 0)
+	return p
+}
+
+// labels are the instances of a metric in the newest frame, scenarios in the
+// order of their keys.
+func (sc *scene) labels(id string) []string {
+	if sc.last == nil {
+		return nil
+	}
+	labels := sc.last.Labels(id)
+	key := func(label string) int {
+		for _, l := range sc.st.Loads {
+			if l.Name == label {
+				return l.Key
+			}
+		}
+		return 0
+	}
+	slices.SortStableFunc(labels, func(a, b string) int { return cmp.Compare(key(a), key(b)) })
+	return labels
+}
+
+// nowFig is the newest value as a figure; with a perf counter that ran less
+// than 90 % of the time the share stands beside it.
+func (sc *scene) nowFig(v probes.Value, format func(float64) string, st style, prefix string, drop int) []fig {
+	if !v.OK() {
+		return []fig{{prefix + "n/a", stDim, drop}}
+	}
+	figs := []fig{{prefix + format(v.V), st, drop}}
+	if v.RunningPct > 0 && v.RunningPct < runningFloor {
+		figs = append(figs, fig{"(" + trial.Short(v.RunningPct) + " % running)", stWarn, drop})
+	}
+	return figs
+}
+
+// runningFloor is the share of time in percent below which a perf counter's
+// share is shown beside its figure.
+const runningFloor = 90

@@ -1,0 +1,179 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pgtlb/probes"
+	"pgtlb/workload/trial"
+)
+
+// faultsPane shows minor and major page faults per second, and how many there
+// were since the load started.
+func (sc *scene) faultsPane() pane {
+	p := pane{title: "Page faults/s", metrics: []string{
+		probes.PageFaults, probes.PageFaultsMinor, probes.PageFaultsMajor, probes.ContextSwitches, probes.TLBShootdowns}}
+	id := probes.PageFaultsMinor
+	if !sc.has(id) {
+		id = probes.PageFaults
+	}
+	if !sc.has(id) {
+		p.why = sc.why(probes.PageFaultsMinor, probes.PageFaults)
+		return p
+	}
+	p.spark = sc.line(id, "", stOne, '*')
+	p.spark.area = true
+	p.chart = sc.newChart(trial.Short, p.spark, sc.baseline(id, ""))
+	now := sc.now(id, "")
+	name := map[string]string{probes.PageFaultsMinor: "minor ", probes.PageFaults: "all "}[id]
+	if figs := sc.versus(probes.PageFaults, "", true); figs != nil {
+		p.figs = append(sc.nowFig(now, trial.Short, stOne, name, 4), figs...)
+		return p
+	}
+	p.figs = sc.nowFig(now, trial.Short, stOne, name, 0)
+	if major := sc.now(probes.PageFaultsMajor, ""); major.OK() {
+		// A line of zeros would only hide the axis.
+		if l := sc.line(probes.PageFaultsMajor, "", stThree, '^'); slices.ContainsFunc(l.points, func(p point) bool { return p.y > 0 }) {
+			p.chart.lines = append(p.chart.lines, l)
+		}
+		st := stDim
+		if major.V > 0 {
+			st = stThree
+		}
+		p.figs = append(p.figs, fig{"major " + trial.Short(major.V), st, 1})
+	}
+	if sc.st.Run != nil {
+		if f := sc.st.Run.Summary.Get(probes.PageFaults); f.OK() {
+			p.figs = append(p.figs, fig{"total " + trial.Short(f.Total), stDim, 2})
+		}
+	}
+	return p
+}
+
+// tablesPane shows the memory that page tables take, the largest backend's, and
+// the pools of huge pages.
+func (sc *scene) tablesPane() pane {
+	p := pane{title: "Page tables", metrics: []string{
+		probes.PageTables, probes.PageTableBackendsSum, probes.PageTableMaxBackend, probes.HugetlbUsed,
+		probes.AnonHuge, probes.ShmemHuge, probes.MemAvailable}}
+	p.rows = sc.poolRows()
+	if !sc.has(probes.PageTables) {
+		p.why = sc.why(probes.PageTables)
+		return p
+	}
+	p.spark = sc.line(probes.PageTables, "", stOne, '*')
+	p.spark.area = true
+	p.chart = sc.newChart(trial.Memory, p.spark, sc.baseline(probes.PageTables, ""))
+	p.chart.nice = niceSize
+	now := sc.now(probes.PageTables, "")
+	if figs := sc.versus(probes.PageTables, "", false); figs != nil {
+		p.figs = append(sc.nowFig(now, trial.Memory, stOne, "now ", 4), figs...)
+		return p
+	}
+	p.figs = sc.nowFig(now, trial.Memory, stOne, "", 0)
+	if largest := sc.now(probes.PageTableMaxBackend, ""); largest.OK() {
+		p.figs = append(p.figs, fig{"largest backend " + trial.Memory(largest.V), stDim, 1})
+	}
+	return p
+}
+
+// pool is one size of huge pages, in pages.
+type pool struct {
+	pageKB                         float64
+	total, touched, reserved, free float64
+}
+
+// pools are those that have pages, smallest size first.
+func (sc *scene) pools() []pool {
+	var out []pool
+	for _, label := range sc.labels(probes.PoolTotal) {
+		kb, err := strconv.ParseFloat(strings.TrimSuffix(label, "kB"), 64)
+		total := sc.now(probes.PoolTotal, label)
+		free, reserved := sc.now(probes.PoolFree, label), sc.now(probes.PoolReserved, label)
+		if err != nil || !total.OK() || !free.OK() || !reserved.OK() || total.V <= 0 {
+			continue
+		}
+		out = append(out, pool{pageKB: kb, total: total.V, touched: total.V - free.V,
+			reserved: reserved.V, free: max(0, free.V-reserved.V)})
+	}
+	return out
+}
+
+// poolRows are one split bar per pool, or a sentence when there is none.
+func (sc *scene) poolRows() []row {
+	pools := sc.pools()
+	if sc.last == nil {
+		return nil
+	}
+	if len(pools) == 0 {
+		text := "no huge page pool"
+		if w := sc.why(probes.PoolTotal); len(sc.labels(probes.PoolTotal)) == 0 {
+			text = "huge page pools: " + clean(w.Reason)
+		}
+		return []row{func(c *canvas, x, y, w int) { c.text(x, y, w, truncate(text, w), stDim) }}
+	}
+	rows := make([]row, 0, len(pools))
+	for _, p := range pools {
+		rows = append(rows, p.draw)
+	}
+	return rows
+}
+
+// draw shows the pool as "pool 2 MB ███▒▒░░ touched … reserved … free …".
+func (p pool) draw(c *canvas, x, y, w int) {
+	name := "pool " + pageSize(int(p.pageKB))
+	figs := fitFigs(p.figs(), w-textWidth(name)-2-8)
+	bar := w - textWidth(name) - figsWidth(figs) - 2
+	c.text(x, y, w, name, stPlain)
+	x += textWidth(name) + 1
+	p.bar(c, x, y, min(bar, 24))
+	drawFigs(c, x+min(bar, 24)+1, y, figsWidth(figs), figs)
+}
+
+func (p pool) figs() []fig {
+	return []fig{
+		{"touched " + trial.Memory(p.touched*p.pageKB), stOne, 0},
+		{"reserved " + trial.Memory(p.reserved*p.pageKB), stTwo, 1},
+		{"free " + trial.Memory(p.free*p.pageKB), stDim, 2},
+	}
+}
+
+// bar splits w cells by the shares of touched, reserved and free pages. A part
+// that is there gets a cell at least.
+func (p pool) bar(c *canvas, x, y, w int) {
+	if w < 1 {
+		return
+	}
+	cells := func(v float64) int {
+		n := int(v/p.total*float64(w) + 0.5)
+		if v > 0 {
+			n = max(1, n)
+		}
+		return n
+	}
+	touched := min(w, cells(p.touched))
+	reserved := min(w-touched, cells(p.reserved))
+	for i := range w {
+		switch {
+		case i < touched:
+			c.put(x+i, y, "█", stOne)
+		case i < touched+reserved:
+			c.put(x+i, y, "▒", stTwo)
+		default:
+			c.put(x+i, y, "░", stDim)
+		}
+	}
+}
+
+// pageSize writes a page size as people say it.
+func pageSize(kb int) string {
+	switch {
+	case kb >= 1<<20:
+		return fmt.Sprintf("%d GB", kb>>20)
+	case kb >= 1<<10:
+		return fmt.Sprintf("%d MB", kb>>10)
+	}
+	return fmt.Sprintf("%d kB", kb)
+}

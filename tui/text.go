@@ -1,0 +1,109 @@
+package tui
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// clean makes text that came from a server or a file safe to draw: one line,
+// no control characters, no escape sequences, valid UTF-8.
+func clean(s string) string {
+	if plainASCII(s) {
+		return s
+	}
+	s = strings.ToValidUTF8(ansi.Strip(s), "\uFFFD")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r':
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
+			return -1
+		}
+		return r
+	}, s)
+}
+
+func plainASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] < 0x20 || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// textWidth is the number of cells that the canvas uses for s.
+func textWidth(s string) int {
+	if plainASCII(s) {
+		return len(s)
+	}
+	width := 0
+	for len(s) > 0 {
+		if s[0] >= 0x20 && s[0] < 0x7f && (len(s) == 1 || s[1] < utf8.RuneSelf) {
+			width++
+			s = s[1:]
+			continue
+		}
+		cluster, w, n, _ := ansi.DecodeSequence(s, 0, nil)
+		_, w = printable(cluster, w)
+		width += w
+		s = s[max(1, n):]
+	}
+	return width
+}
+
+// truncate cuts s to at most w cells; what was cut ends in an ellipsis.
+func truncate(s string, w int) string {
+	if w <= 0 {
+		return ""
+	}
+	if textWidth(s) <= w {
+		return s
+	}
+	var b strings.Builder
+	room := w - 1
+	for len(s) > 0 && room > 0 {
+		cluster, cw, n, _ := ansi.DecodeSequence(s, 0, nil)
+		if cluster, cw = printable(cluster, cw); cw > room {
+			break
+		}
+		b.WriteString(cluster)
+		room -= cw
+		s = s[max(1, n):]
+	}
+	return strings.TrimRight(b.String(), " ") + "…"
+}
+
+// wrap breaks s at spaces into lines of at most w cells and at most n lines; the
+// last line ends in an ellipsis when there was more.
+func wrap(s string, w, n int) []string {
+	if w <= 0 || n <= 0 {
+		return nil
+	}
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(s) {
+		switch {
+		case line == "":
+			line = word
+		case textWidth(line)+1+textWidth(word) <= w:
+			line += " " + word
+		default:
+			lines, line = append(lines, line), word
+		}
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	if len(lines) > n {
+		lines = lines[:n]
+		lines[n-1] += " …"
+	}
+	for i := range lines {
+		lines[i] = truncate(lines[i], w)
+	}
+	return lines
+}

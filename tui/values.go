@@ -1,0 +1,210 @@
+package tui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"pgtlb/probes"
+	"pgtlb/workload/trial"
+)
+
+// values is the table of every metric: now, the run, the baseline, the
+// difference, and why there is none.
+type values struct {
+	plainOverlay
+	firstLine int
+}
+
+const valuesWidth = 112
+
+func (v *values) draw(c *canvas, m *Model) {
+	st := m.shown()
+	sc := newScene(st, 60, m.opts.ASCII)
+	rows := valueRows(sc)
+	in := box(c, "All values", valuesWidth, max(6, min(c.h-6, len(rows)+4)), "↑ ↓ scroll   esc closes")
+	head := "run: " + runLabel(st) + "    base: " + baseLabel(st)
+	c.text(in.x, in.y, in.w, truncate(head, in.w), stDim)
+	body := rect{in.x, in.y + 2, in.w, in.h - 3}
+	cols := valueColumns(in.w)
+	x := body.x
+	for _, col := range cols {
+		place(c, x, body.y, col.w, col.title, stDim, col.right)
+		x += col.w + 2
+	}
+	body.y, body.h = body.y+1, body.h-1
+	first := max(0, min(v.firstLine, len(rows)-body.h))
+	for i := 0; i < body.h && first+i < len(rows); i++ {
+		rows[first+i].draw(c, body.x, body.y+i, cols)
+	}
+	note := "One pair of runs has no known spread: a small difference proves nothing."
+	c.text(in.x, in.y+in.h-1, in.w, truncate(note, in.w), stDim)
+}
+
+func place(c *canvas, x, y, w int, s string, st style, right bool) {
+	if right {
+		c.right(x, y, w, s, st)
+		return
+	}
+	c.text(x, y, w, truncate(s, w), st)
+}
+
+func runLabel(st *trial.State) string {
+	if st.Run == nil {
+		return "none yet"
+	}
+	return clean(orElse(st.Run.Label, st.Run.Name))
+}
+
+func baseLabel(st *trial.State) string {
+	if st.Baseline == nil {
+		return "none (b takes the run, B chooses a stored one)"
+	}
+	return clean(orElse(st.Baseline.Label, st.Baseline.Name))
+}
+
+// valueColumn is one column of the table of values.
+type valueColumn struct {
+	title string
+	w     int
+	right bool
+}
+
+// valueColumns gives the scope what is left, and drops it and "now" when narrow.
+func valueColumns(w int) []valueColumn {
+	cols := []valueColumn{{"METRIC", 26, false}, {"NOW", 12, true}, {"RUN", 12, true}, {"BASE", 12, true}, {"DIFFERENCE", 12, true}}
+	switch rest := w - 26 - 4*14; {
+	case rest >= 12:
+		return append(cols, valueColumn{"SCOPE", rest - 2, false})
+	case rest >= 0:
+		return cols
+	case w >= 26+3*12:
+		return []valueColumn{cols[0], {"RUN", 10, true}, {"BASE", 10, true}, {"DIFFERENCE", 10, true}}
+	}
+	return []valueColumn{{"METRIC", max(8, w-22), false}, {"RUN", 9, true}, {"DIFFERENCE", 9, true}}
+}
+
+// valueRow is one metric's line.
+type valueRow struct {
+	title          string
+	now, run, base string
+	diff           fig
+	scope          string
+	why            string // in place of the figures
+}
+
+func (r valueRow) draw(c *canvas, x, y int, cols []valueColumn) {
+	end := x
+	for _, col := range cols {
+		end += col.w + 2
+	}
+	for i, col := range cols {
+		text, st := "", stPlain
+		switch col.title {
+		case "METRIC":
+			text = r.title
+		case "NOW":
+			text = r.now
+		case "RUN":
+			text, st = r.run, stValue
+		case "BASE":
+			text, st = r.base, stBase
+		case "DIFFERENCE":
+			text, st = r.diff.text, r.diff.st
+		case "SCOPE":
+			text, st = r.scope, stDim
+		}
+		if r.why != "" && i == 1 {
+			w := end - x - 2
+			c.text(x, y, w, truncate(r.why, w), stDim)
+			return
+		}
+		place(c, x, y, col.w, text, st, col.right)
+		x += col.w + 2
+	}
+}
+
+// unitText is the unit behind a metric's name; sizes and shares carry theirs.
+func unitText(m probes.Metric) string {
+	switch {
+	case m.Unit == "kB" || m.Unit == "%" || m.Unit == "":
+		return ""
+	case m.Kind == probes.Counter:
+		return "/s"
+	case m.Unit == "txn/s":
+		return ""
+	}
+	return m.Unit
+}
+
+// valueRows are the metrics of the catalogue in its order: those with a figure,
+// and those that are named as unavailable.
+func valueRows(sc *scene) []valueRow {
+	var rows []valueRow
+	for _, m := range probes.Catalogue() {
+		if m.Kind == probes.Distribution {
+			continue
+		}
+		m = sc.metric(m.ID)
+		whole, ok := sc.valueRow(m, "")
+		if ok {
+			rows = append(rows, whole)
+		}
+		for _, label := range sc.labels(m.ID) {
+			r, has := sc.valueRow(m, label)
+			if !has || m.Unit == "pages" && sc.now(probes.PoolTotal, label).V == 0 {
+				continue
+			}
+			r.title = "  " + clean(label)
+			if !ok {
+				r.title = m.Title + " " + clean(label)
+			}
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+func (sc *scene) valueRow(m probes.Metric, label string) (valueRow, bool) {
+	r := valueRow{title: strings.TrimSpace(m.Title + " " + unitText(m)), now: "-", run: "-", base: "-", scope: clean(m.Scope)}
+	now, run := sc.now(m.ID, label), runFigure(sc.st, m.ID, label)
+	base := trial.Figure{Missing: "no baseline"}
+	if sc.st.Baseline != nil {
+		base = sc.st.Baseline.Summary.Of(m.ID, label)
+	}
+	if now.OK() {
+		r.now = valueText(m, now.V)
+	}
+	if run.OK() {
+		r.run = figureText(m, run, false)
+	}
+	if base.OK() {
+		r.base = figureText(m, base, false)
+	}
+	if run.OK() && base.OK() {
+		r.diff = difference(m, base, run)
+	}
+	if now.OK() || run.OK() || base.OK() {
+		return r, true
+	}
+	for _, miss := range sc.st.Unavailable {
+		if miss.ID == m.ID && label == "" {
+			r.why = "n/a: " + clean(miss.Reason)
+			return r, true
+		}
+	}
+	return r, false
+}
+
+func (v *values) key(m *Model, k string) (overlay, tea.Cmd) {
+	switch k {
+	case "esc", "v", "q", "enter":
+		return nil, nil
+	case "c":
+		m.engine.Do(trial.ToggleCompare{})
+		return v, nil
+	}
+	n := len(valueRows(newScene(m.shown(), 60, m.opts.ASCII)))
+	v.firstLine = scroll(v.firstLine, k, n, max(1, min(m.h-10, n)))
+	return v, nil
+}

@@ -1,0 +1,173 @@
+package tui
+
+import (
+	"math"
+
+	"pgtlb/probes"
+	"pgtlb/workload/trial"
+)
+
+// drawZoom draws one pane as large as the body, and below the chart what its
+// metrics are: now, mean, smallest and largest in view, run, base, scope, source.
+func (sc *scene) drawZoom(c *canvas, r rect, id paneID) {
+	p := sc.build(id)
+	blocks := sc.explain(p)
+	lines := 0
+	for _, b := range blocks {
+		lines += 1 + len(b.lines(r.w-2))
+	}
+	chartH := max(7, r.h-min(lines+3, r.h/2))
+	if p.chart == nil {
+		chartH = max(6, min(r.h/2, 10))
+	}
+	chartH = min(chartH, r.h)
+	p.draw(c, rect{r.x, r.y, r.w, chartH}, sc, true)
+	info := rect{r.x, r.y + chartH, r.w, r.h - chartH}
+	if info.h < 3 {
+		return
+	}
+	c.frame(info, stBorder)
+	titled(c, info, []fig{{"What it says", stTitle, 0}}, []fig{{"esc back", stKey, 1}, {"tab next", stKey, 2}})
+	in := info.inner()
+	cols := figureColumns(in.w)
+	sc.figureHead(c, in, cols)
+	y := in.y + 1
+	for _, b := range blocks {
+		if y+1 > in.y+in.h {
+			break
+		}
+		y += b.draw(c, rect{in.x, y, in.w, in.y + in.h - y}, cols)
+	}
+}
+
+// block is one metric in the zoomed pane.
+type block struct {
+	m     probes.Metric
+	cells []fig   // now, mean, smallest, largest, run, base, difference
+	share float64 // percent of the time in which a perf counter ran; 0 for others
+	why   probes.Miss
+}
+
+// figureColumns is how many cells of figures fit: 4 or all 7.
+func figureColumns(w int) int {
+	switch {
+	case w >= 100:
+		return 7
+	case w >= 68:
+		return 4
+	}
+	return 2
+}
+
+const (
+	figureNameW = 30
+	figureW     = 9
+)
+
+func (sc *scene) figureHead(c *canvas, in rect, n int) {
+	names := []string{"now", "mean", "smallest", "largest", "run", "base", "diff."}
+	for i := range n {
+		c.right(in.x+nameWidth(in.w)+i*(figureW+1), in.y, figureW, names[i], stDim)
+	}
+}
+
+// nameWidth is the room of a metric's name.
+func nameWidth(w int) int { return min(figureNameW, w/2) }
+
+// lines is what stands below the figures: scope, meaning, source, or what would
+// help.
+func (b block) lines(w int) []string {
+	text := b.m.Meaning + " From " + clean(b.m.Source) + "."
+	switch {
+	case b.why.Remedy != "":
+		text = "→ " + clean(b.why.Remedy)
+	case b.m.Scope != "":
+		text = clean(b.m.Scope) + " · " + text
+	}
+	if b.share > 0 && b.share < runningFloor {
+		text = "counted " + percent(b.share) + " of the time and scaled up · " + text
+	}
+	return wrap(text, w-5, 3)
+}
+
+// draw writes the figures and, dimmed below, the explanation. It returns the
+// lines used.
+func (b block) draw(c *canvas, r rect, n int) int {
+	nameW := nameWidth(r.w)
+	c.text(r.x+1, r.y, nameW-1, truncate(b.m.Title, nameW-1), stValue)
+	if b.why.Reason != "" {
+		c.text(r.x+nameW+1, r.y, r.w-nameW-2, truncate("n/a: "+clean(b.why.Reason), r.w-nameW-2), stDim)
+	} else {
+		for i := range min(n, len(b.cells)) {
+			c.right(r.x+nameW+i*(figureW+1), r.y, figureW, b.cells[i].text, b.cells[i].st)
+		}
+	}
+	lines := b.lines(r.w)
+	for i, l := range lines {
+		if 1+i < r.h {
+			c.text(r.x+3, r.y+1+i, r.w-4, l, stDim)
+		}
+	}
+	return 1 + len(lines)
+}
+
+// explain collects the blocks of a pane: first the metrics that have figures,
+// then those that have not, with the reason.
+func (sc *scene) explain(p pane) []block {
+	var have, lack []block
+	for _, id := range p.metrics {
+		m := sc.metric(id)
+		now := sc.now(id, "")
+		if !now.OK() && !runFigure(sc.st, id, "").OK() {
+			if miss, known := sc.unavailable(id); known {
+				lack = append(lack, block{m: m, why: miss})
+			}
+			continue
+		}
+		have = append(have, block{m: m, cells: sc.figures(m, "", now), share: now.RunningPct})
+		for _, label := range p.labels {
+			lm := m
+			lm.Title = "  " + clean(label)
+			if v := sc.now(id, label); v.OK() && len(p.labels) > 1 {
+				have = append(have, block{m: lm, cells: sc.figures(m, label, v)})
+			}
+		}
+	}
+	return append(have, lack...)
+}
+
+// figures are the cells of a block.
+func (sc *scene) figures(m probes.Metric, label string, now probes.Value) []fig {
+	mean, low, high, ok := stats(points(sc.cur, sc.origin, m.ID, label))
+	text := func(v float64, ok bool) string {
+		if !ok {
+			return "n/a"
+		}
+		return valueText(m, v)
+	}
+	run, base := runFigure(sc.st, m.ID, label), trial.Figure{Missing: "no baseline"}
+	if sc.st.Baseline != nil {
+		base = sc.st.Baseline.Summary.Of(m.ID, label)
+	}
+	cells := []fig{
+		{text(now.V, now.OK()), stOne, 0}, {text(mean, ok), stPlain, 0}, {text(low, ok), stPlain, 0}, {text(high, ok), stPlain, 0},
+		{figureText(m, run, false), stValue, 0}, {figureText(m, base, false), stBase, 0},
+	}
+	if run.OK() && base.OK() {
+		cells = append(cells, difference(m, base, run))
+	}
+	return cells
+}
+
+// stats are mean, smallest and largest of what is in view.
+func stats(points []point) (mean, low, high float64, ok bool) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, p := range points {
+		mean += p.y
+		low, high = min(low, p.y), max(high, p.y)
+	}
+	if len(points) == 0 {
+		return 0, 0, 0, false
+	}
+	return mean / float64(len(points)), low, high, true
+}
