@@ -37,15 +37,15 @@ func (c *Cluster) OSUser() string {
 
 // Pages is the page size the lab asks for; Proof tells which one it has.
 func (c *Cluster) Pages() Pages {
-	c.ops.Lock()
-	defer c.ops.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	return c.layers.pages
 }
 
 // SharedBuffers is the shared_buffers setting in bytes.
 func (c *Cluster) SharedBuffers() int64 {
-	c.ops.Lock()
-	defer c.ops.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	n, err := ParseSize(c.layers.effective("shared_buffers"))
 	if err != nil {
 		return 0 // cannot be: it was parsed before the start

@@ -38,7 +38,7 @@ type Cluster struct {
 	log     string
 
 	ops      sync.Mutex // one of Restart, Stop and Preflight at a time; guards the next four
-	layers   layers
+	layers   layers     // written with mu held too, so that reading it does not wait for a restart
 	mark     marker
 	reserved []Reservation
 	stopped  bool

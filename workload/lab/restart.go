@@ -49,7 +49,9 @@ func (c *Cluster) Restart(ctx context.Context, ch Change, progress Progress) err
 		}
 		return fmt.Errorf("restarting the lab: %w; it runs again as before", err)
 	}
+	c.mu.Lock()
 	c.layers = next
+	c.mu.Unlock()
 	return nil
 }
 
