@@ -34,17 +34,17 @@ func (r Residency) String() string {
 // prewarmBlocks is read by one call of pg_prewarm: 32 MB with 8 kB blocks.
 const prewarmBlocks = 4096
 
-// relation is a table or index with its size in blocks.
+// relation is a table or index with its size.
 type relation struct {
-	name   string
-	blocks int64
+	name          string
+	blocks, bytes int64
 }
 
 // Prewarm reads tables and indexes of the dataset into shared buffers and checks
 // that they stayed there. It creates the extension pg_prewarm, and
 // pg_buffercache for the check, in pgtlb's schema where the server has them and
 // the user may. Without pg_prewarm it fails with an error that wraps
-// probes.ErrUnavailable. progress may be nil.
+// probes.ErrUnavailable, before Setup with ErrNoDataset. progress may be nil.
 //
 // One session's prewarm fills shared buffers, not the page tables of the
 // backends that use them afterwards.
@@ -57,11 +57,11 @@ func Prewarm(ctx context.Context, conns Connect, progress func(Progress)) (Resid
 		return Residency{}, fmt.Errorf("prewarming: %w", err)
 	}
 	defer closeConn(ctx, conn)
-	warm, err := ensureExtension(ctx, conn, "pg_prewarm")
+	rels, err := relations(ctx, conn)
 	if err != nil {
 		return Residency{}, fmt.Errorf("prewarming: %w", err)
 	}
-	rels, err := relations(ctx, conn)
+	warm, err := ensureExtension(ctx, conn, "pg_prewarm")
 	if err != nil {
 		return Residency{}, fmt.Errorf("prewarming: %w", err)
 	}
@@ -80,10 +80,13 @@ func Prewarm(ctx context.Context, conns Connect, progress func(Progress)) (Resid
 func relations(ctx context.Context, conn *pgx.Conn) ([]relation, error) {
 	rels := []relation{{name: dataTable}, {name: dataIndex}, {name: categoryTable}, {name: categoryIndex}}
 	for i := range rels {
-		err := conn.QueryRow(ctx, "SELECT pg_relation_size(to_regclass($1)) / current_setting('block_size')::bigint",
-			Schema+"."+rels[i].name).Scan(&rels[i].blocks)
+		err := conn.QueryRow(ctx, `SELECT coalesce(size / current_setting('block_size')::bigint, 0), coalesce(size, -1)
+			FROM pg_relation_size(to_regclass($1)) size`, Schema+"."+rels[i].name).Scan(&rels[i].blocks, &rels[i].bytes)
 		if err != nil {
-			return nil, fmt.Errorf("measuring %s: %w", rels[i].name, ErrNoDataset)
+			return nil, fmt.Errorf("measuring %s: %w", rels[i].name, err)
+		}
+		if rels[i].bytes < 0 {
+			return nil, ErrNoDataset
 		}
 	}
 	return rels, nil
@@ -96,7 +99,7 @@ func readAll(ctx context.Context, conn *pgx.Conn, schema string, rels []relation
 	}
 	sql := "SELECT " + pgx.Identifier{schema, "pg_prewarm"}.Sanitize() + "($1::text::regclass, 'buffer', 'main', $2, $3)"
 	for _, r := range rels {
-		p.Detail = r.name
+		p.Detail = r.name + ", " + gigabytes(r.bytes)
 		progress(p)
 		for first := int64(0); first < r.blocks; first += prewarmBlocks {
 			last := min(first+prewarmBlocks, r.blocks) - 1

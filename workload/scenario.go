@@ -59,7 +59,8 @@ type Worker interface {
 	Do(ctx context.Context) error
 }
 
-// Connect opens a connection to the server under load.
+// Connect opens a connection to the server under load. It is called by several
+// goroutines at a time.
 type Connect func(ctx context.Context) (*pgx.Conn, error)
 
 // Progress tells how far a long step is.
