@@ -355,13 +355,18 @@ const (
 
 // FillEnd finds where the filling of page tables ended: a load that meets
 // shared buffers for the first time takes a minor fault for each part of them,
-// and these die out. The rule: the steady level is the median rate of minor
-// faults in the last third of the load window; the filling ends before the first
+// and these die out. What counts is the minor faults of the server's client
+// backends; where they were not recorded, those of the whole machine. The rule:
+// the steady level is the median rate of minor faults in the last third of the
+// load window; the filling ends before the first
 // three frames in a row whose rate is above it by at most a tenth of what the
 // first third's highest rate was above it. Where the last third itself still
 // falls by more than 1.3-fold, no end is named.
 func FillEnd(frames []probes.Frame) Fill {
 	from, to, _ := LoadWindow(frames)
+	if from < to && frames[to-1].Elapsed < usual(frames[from:to])/2 {
+		to-- // the rest of an interval, too short for a rate
+	}
 	rates, ok := faultRates(frames[from:to])
 	n := len(rates)
 	switch {
@@ -395,9 +400,13 @@ func FillEnd(frames []probes.Frame) Fill {
 	return Fill{At: to, Why: "the rate of page faults went up and down too much to tell the filling of page tables from the steady state"}
 }
 
-// faultRates returns the rate of minor faults of each frame, or of all faults
-// where minor ones are not told apart.
+// faultRates returns the rate of minor faults of each frame: those of the client
+// backends where every frame has them, else the machine's, else all faults of
+// the machine.
 func faultRates(frames []probes.Frame) ([]float64, bool) {
+	if rates, ok := backendFaultRates(frames); ok {
+		return rates, true
+	}
 	for _, id := range []string{probes.PageFaultsMinor, probes.PageFaults} {
 		rates := make([]float64, 0, len(frames))
 		for i := range frames {
@@ -410,6 +419,35 @@ func faultRates(frames []probes.Frame) ([]float64, bool) {
 		}
 	}
 	return nil, false
+}
+
+// backendFaultRates adds up the minor faults per second of the client backends
+// that were there in the sample before, too.
+func backendFaultRates(frames []probes.Frame) ([]float64, bool) {
+	rates := make([]float64, len(frames))
+	for i := range frames {
+		known := false
+		for _, b := range frames[i].Backends {
+			if b.Role == clientRole && !b.Own && b.Rates != nil {
+				rates[i] += b.Rates.MinorFaults
+				known = true
+			}
+		}
+		if !known {
+			return nil, false
+		}
+	}
+	return rates, len(rates) > 0
+}
+
+// usual is the median time between the samples of at least one frame.
+func usual(frames []probes.Frame) time.Duration {
+	all := make([]time.Duration, len(frames))
+	for i := range frames {
+		all[i] = frames[i].Elapsed
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
 }
 
 // median of at least one value; the slice is left as it is.

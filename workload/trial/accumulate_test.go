@@ -144,6 +144,23 @@ func TestLoadWindow(t *testing.T) {
 	}
 }
 
+// Faults of other programs must not hide that the server's own die out.
+func TestFillEndLooksAtTheServersOwnFaults(t *testing.T) {
+	b := builder{meta: published4kB().meta, seconds: 40, tps: 10, latency: time.Millisecond,
+		counters: map[string]float64{probes.PageFaultsMinor: 50_000}}
+	b.backends = func(second int) []probes.Backend {
+		sum := uint64(0)
+		for s := 1; s <= second; s++ {
+			sum += uint64(2000*max(0, 10-s) + 20)
+		}
+		return []probes.Backend{{Pid: 7, Role: "client", Mem: &probes.BackendMem{}, Use: &probes.BackendUse{MinorFaults: sum}}}
+	}
+	fill := FillEnd(Frames(b.run()))
+	if !fill.Clear || fill.At-(lead+1) != 9 {
+		t.Errorf("ends %d s after the start, clear %v, %q; want 9", fill.At-(lead+1), fill.Clear, fill.Why)
+	}
+}
+
 func TestFillEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		seconds int

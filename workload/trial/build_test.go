@@ -54,7 +54,11 @@ func (b builder) samples() []probes.Sample {
 		}
 		s.Batches = append(s.Batches, host)
 		if b.backends != nil {
-			s.Batches = append(s.Batches, probes.Batch{Probe: "backends", Backends: b.backends(second)})
+			backends := b.backends(second)
+			if b.faults != nil {
+				spread(sums[probes.PageFaultsMinor], backends)
+			}
+			s.Batches = append(s.Batches, probes.Batch{Probe: "backends", Backends: backends})
 		}
 		if b.tps > 0 && second >= 0 {
 			s.Batches = append(s.Batches, b.meter(second))
@@ -68,6 +72,15 @@ func (b builder) samples() []probes.Sample {
 		out = append(out, s)
 	}
 	return out
+}
+
+// spread gives each client backend the faults of the machine in equal parts.
+func spread(faults float64, backends []probes.Backend) {
+	for _, b := range backends {
+		if b.Role == clientRole {
+			b.Use.MinorFaults = uint64(faults) / uint64(len(backends))
+		}
+	}
 }
 
 func (b builder) meter(second int) probes.Batch {

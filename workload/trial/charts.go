@@ -3,7 +3,6 @@ package trial
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"pgtlb/probes"
 )
@@ -38,6 +37,9 @@ type Bars struct {
 	// Left is how many smaller ones of the current run are not among them.
 	Left int `json:"left,omitempty"`
 }
+
+// clientRole is the role of the backends that serve clients.
+const clientRole = "client"
 
 // mostBars is how many backends a chart of bars has room for.
 const mostBars = 40
@@ -74,10 +76,14 @@ func seriesOf(id string, frames []probes.Frame) (Series, bool) {
 		return s, false
 	}
 	start := frames[from].T - frames[from].Elapsed
-	longest := 5 * usual(frames[from:to]) / 2
+	shortest := usual(frames[from:to]) / 4
+	longest := 10 * shortest
 	any := false
 	for i := from; i < to; i++ {
 		f := &frames[i]
+		if f.Elapsed < shortest { // the rest of an interval, too short for a rate
+			continue
+		}
 		p := Point{X: (f.T - start).Seconds()}
 		// A level of the last sample can be that after the clients left.
 		left := grows(id) && f.Marked(probes.LoadStopped)
@@ -91,16 +97,6 @@ func seriesOf(id string, frames []probes.Frame) (Series, bool) {
 		s.Points = append(s.Points, p)
 	}
 	return s, any
-}
-
-// usual is the median time between samples.
-func usual(frames []probes.Frame) time.Duration {
-	all := make([]time.Duration, len(frames))
-	for i := range frames {
-		all[i] = frames[i].Elapsed
-	}
-	slices.Sort(all)
-	return all[len(all)/2]
 }
 
 // barsOf takes the client backends' page tables from the last frame in which
@@ -121,7 +117,7 @@ func pageTables(frames []probes.Frame) []uint64 {
 	for i := to - 1; i >= from; i-- {
 		var out []uint64
 		for _, b := range frames[i].Backends {
-			if b.Role == "client" && !b.Own && b.Mem != nil {
+			if b.Role == clientRole && !b.Own && b.Mem != nil {
 				out = append(out, b.Mem.PageTables)
 			}
 		}

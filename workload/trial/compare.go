@@ -14,7 +14,19 @@ type Arm struct {
 
 // ArmOf summarises a run over its load window.
 func ArmOf(run *Run) Arm {
-	return Arm{Meta: run.Meta, Summary: Summarize(Frames(run))}
+	return Arm{Meta: run.Meta, Summary: summaryOf(run.Meta, Frames(run))}
+}
+
+// summaryOf is Summarize with the reasons why metrics could not be opened.
+func summaryOf(meta Meta, frames []probes.Frame) *Summary {
+	s := Summarize(frames)
+	for _, u := range meta.Unavailable {
+		k := probes.Key{ID: u.ID}
+		if f, there := s.Figures[k]; !there || !f.OK() {
+			s.Figures[k] = Figure{Missing: u.Reason}
+		}
+	}
+	return s
 }
 
 // Verdict is what the runs at hand allow to say about a difference.

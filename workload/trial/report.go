@@ -2,6 +2,7 @@ package trial
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -75,7 +76,7 @@ type SourceRow struct {
 func BuildReport(cand, base *Run) Report {
 	meta := withoutSecrets(cand.Meta)
 	frames := Frames(cand)
-	c := Arm{Meta: meta, Summary: Summarize(frames)}
+	c := Arm{Meta: meta, Summary: summaryOf(meta, frames)}
 	r := Report{
 		Title: RunLabel(meta), Run: meta, Paired: base != nil,
 		Repeat:      repeat(meta),
@@ -88,7 +89,7 @@ func BuildReport(cand, base *Run) Report {
 	metas := []Meta{meta}
 	if base != nil {
 		baseFrames = Frames(base)
-		b = &Arm{Meta: withoutSecrets(base.Meta), Summary: Summarize(baseFrames)}
+		b = &Arm{Meta: withoutSecrets(base.Meta), Summary: summaryOf(base.Meta, baseFrames)}
 		metas = append(metas, b.Meta)
 		r.addBase(*b, c, base)
 	}
@@ -295,6 +296,40 @@ func unavailable(run *Run) []probes.Miss {
 		for j := range run.Samples[i].Batches {
 			add(run.Samples[i].Batches[j].Misses)
 		}
+	}
+	return out
+}
+
+// Lack is why one or more metrics could not be measured.
+type Lack struct {
+	Titles []string
+	Reason string
+	Remedy string
+}
+
+// String says what is lacking, why, and what would help.
+func (l Lack) String() string {
+	s := strings.Join(l.Titles, ", ") + ": " + l.Reason
+	if l.Remedy != "" {
+		s += "; what would help: " + l.Remedy
+	}
+	return s
+}
+
+// lacks joins the metrics that are missing for the same reason.
+func lacks(misses []probes.Miss) []Lack {
+	var out []Lack
+	for _, u := range misses {
+		title := u.ID
+		if m, ok := probes.Lookup(u.ID); ok {
+			title = m.Title
+		}
+		i := slices.IndexFunc(out, func(l Lack) bool { return l.Reason == u.Reason && l.Remedy == u.Remedy })
+		if i < 0 {
+			out = append(out, Lack{Reason: u.Reason, Remedy: u.Remedy})
+			i = len(out) - 1
+		}
+		out[i].Titles = append(out[i].Titles, title)
 	}
 	return out
 }

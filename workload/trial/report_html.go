@@ -17,9 +17,9 @@ var reportHTML string
 // for the place where it stands.
 var reportTemplate = sync.OnceValues(func() (*template.Template, error) {
 	return template.New("report").Funcs(template.FuncMap{
-		"line": lineSVG,
-		"bars": func(b *Bars) template.HTML { return barSVG(*b) },
-		"miss": missText,
+		"line":  lineSVG,
+		"bars":  func(b *Bars) template.HTML { return barSVG(*b) },
+		"lacks": lacks,
 		"side": func(better int) string {
 			return map[int]string{1: "good", -1: "bad"}[better]
 		},

@@ -73,8 +73,8 @@ func (m *markdown) surroundings(r Report) {
 	if len(r.Unavailable) > 0 {
 		m.heading("What was not available")
 		var lines []string
-		for _, u := range r.Unavailable {
-			lines = append(lines, missText(u))
+		for _, l := range lacks(r.Unavailable) {
+			lines = append(lines, l.String())
 		}
 		m.list(lines)
 	}
@@ -90,19 +90,6 @@ func (m *markdown) surroundings(r Report) {
 		}
 		m.list(lines)
 	}
-}
-
-// missText says what could not be measured, why, and what would help.
-func missText(u probes.Miss) string {
-	s := u.ID
-	if m, ok := probes.Lookup(u.ID); ok {
-		s = m.Title
-	}
-	s += ": " + u.Reason
-	if u.Remedy != "" {
-		s += "; what would help: " + u.Remedy
-	}
-	return s
 }
 
 func settingsTable(r Report) ([][]string, string) {

@@ -90,7 +90,7 @@ const DefaultApdexT = 500 * time.Millisecond
 // 0 means DefaultApdexT.
 func BuildBench(run *Run, load workload.Result, apdexT time.Duration) Bench {
 	frames := Frames(run)
-	s := Summarize(frames)
+	s := summaryOf(run.Meta, frames)
 	b := Bench{
 		Scenario: scenarios(run.Meta), Transactions: load.Transactions, Failed: load.Failed, FailedBy: load.FailedBy,
 		TPS: load.TPS(), InitialConnectMS: milliseconds(load.InitialConnect),
@@ -117,7 +117,7 @@ func BuildBench(run *Run, load workload.Result, apdexT time.Duration) Bench {
 
 // BuildObserved makes the result of a run without a load.
 func BuildObserved(run *Run) Observed {
-	return observed(run, Summarize(Frames(run)), 0)
+	return observed(run, summaryOf(run.Meta, Frames(run)), 0)
 }
 
 // observed is everything but the load; transactions is 0 where none ran.

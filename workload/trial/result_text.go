@@ -75,8 +75,8 @@ func (o Observed) text(line func(format string, args ...any)) {
 	line("PageTables: %s at the start, %s at the end; largest backend %s",
 		memoryText(o.PageTables.Start), memoryText(o.PageTables.End), memoryText(o.PageTables.MaxBackend))
 	line("huge pages: %s", hugePagesText(o.meta.Server.HugePages))
-	for _, u := range o.Unavailable {
-		line("unavailable: %s", probes.Clean(missText(u)))
+	for _, l := range lacks(o.Unavailable) {
+		line("unavailable: %s", probes.Clean(l.String()))
 	}
 	line("run: %s", o.Run)
 }
