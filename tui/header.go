@@ -93,10 +93,14 @@ func costFigs(sc *scene) []fig {
 	if len(running(sc.st)) > 0 {
 		name = "own CPU incl. driver "
 	}
-	return []fig{
+	figs := []fig{
 		{name + trial.Short(sc.last.OwnCPUPct) + " %", stDim, 8},
 		{"read " + trial.Short(float64(sc.last.ProbeTime)/float64(time.Millisecond)) + " ms", stDim, 10},
 	}
+	if n := sc.st.Dropped; n > 0 {
+		figs = append(figs, fig{"screen skipped " + trial.Number(float64(n)), stDim, 11})
+	}
+	return figs
 }
 
 // loadFigs are the scenarios and what they do.
@@ -148,6 +152,9 @@ func (m *Model) modeFigs(st *trial.State) []fig {
 	if m.frozen != nil {
 		figs = append(figs, fig{"FROZEN", stAlarm, 0})
 	}
+	if st.Interval > 0 && st.Interval != time.Second && st.Mode != trial.Replaying {
+		figs = append(figs, fig{"every " + st.Interval.String(), stDim, 7})
+	}
 	if r := st.Replay; r != nil {
 		figs = append(figs, replayFigs(r)...)
 	}
@@ -191,10 +198,15 @@ func dataFigs(st *trial.State) []fig {
 	return figs
 }
 
+// warned tells whether run and baseline are hard to compare.
+func warned(st *trial.State) bool {
+	return st.Compare && st.Baseline != nil && len(st.Baseline.Differs) > 0
+}
+
 // differFigs warn when run and baseline are hard to compare; otherwise the
 // machine is named.
 func differFigs(st *trial.State) []fig {
-	if st.Compare && st.Baseline != nil && len(st.Baseline.Differs) > 0 {
+	if warned(st) {
 		return []fig{{"differs: " + clean(strings.Join(st.Baseline.Differs, ", ")), stWarn, 0}}
 	}
 	h := st.Host

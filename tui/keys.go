@@ -216,7 +216,7 @@ func (m *Model) arrow(k string) {
 // paneColumns is how many panes stand side by side.
 func (m *Model) paneColumns() int {
 	shown := len(m.notices.shown())
-	return max(1, arrange(m.w, m.h, shown, 0).cols)
+	return max(1, arrange(m.w, m.h, shown, 0, warned(m.shown())).cols)
 }
 
 func (m *Model) tableArrow(k string) {

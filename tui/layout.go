@@ -19,13 +19,14 @@ type layout struct {
 }
 
 // arrange fills a screen of w x h exactly. notices is the number of lines that
-// messages need, pools how many pools the short form lists.
-func arrange(w, h, notices, pools int) layout {
+// messages need, pools how many pools the short form lists; warned asks for the
+// header's third line, in which a warning stands.
+func arrange(w, h, notices, pools int, warned bool) layout {
 	l := layout{header: 2, keys: h - 1, notes: h - 1 - notices}
 	switch {
 	case h < 16:
 		l.header = 1
-	case h >= 34:
+	case h >= 34 || warned && h >= 20:
 		l.header = 3
 	}
 	top, body := l.header, l.notes-l.header

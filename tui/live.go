@@ -22,7 +22,7 @@ func (m *Model) drawLive(c *canvas, st *trial.State) {
 	if c.h < 20 && len(shown) > 1 {
 		shown = shown[len(shown)-1:]
 	}
-	l := arrange(c.w, c.h, len(shown), len(sc.poolRows()))
+	l := arrange(c.w, c.h, len(shown), len(sc.poolRows()), warned(st))
 	m.drawHeader(c, sc, l.header)
 	body := rect{0, l.header, c.w, l.notes - l.header}
 	switch {

@@ -171,7 +171,7 @@ func (m *Model) maySpin() tea.Cmd {
 
 // shown is the state on the screen.
 func (m *Model) shown() *trial.State {
-	if m.frozen != nil {
+	if m.frozen != nil && m.st.Phase != trial.Failed {
 		return m.frozen
 	}
 	return m.st

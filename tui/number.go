@@ -16,6 +16,9 @@ func percent(v float64) string { return trial.Short(v) + " %" }
 // trimmed writes an axis label: zeros behind the point say nothing there.
 func trimmed(format func(float64) string) func(float64) string {
 	return func(v float64) string {
+		if v == 0 {
+			return "0"
+		}
 		number, unit, _ := strings.Cut(format(v), " ")
 		if strings.Contains(number, ".") {
 			number = strings.TrimRight(strings.TrimRight(number, "0"), ".")

@@ -25,7 +25,7 @@ func (sc *scene) dtlbPane() pane {
 	figs := sc.versus(id, "", false)
 	if figs != nil {
 		p.chart.loose = true
-		p.figs = append(sc.nowFig(now, format, stOne, "now ", 4), figs...)
+		p.figs = append(sc.comparedNow(now, format, stOne, "now "), figs...)
 		return p
 	}
 	p.figs = sc.nowFig(now, format, stOne, "", 0)
@@ -61,7 +61,7 @@ func (sc *scene) cyclesPane() pane {
 	if figs := sc.versus(kernel, "", false); figs != nil {
 		p.chart.stack, p.chart.nice = false, nil
 		p.chart.lines = append(p.chart.lines, sc.baseline(user, ""), sc.baseline(kernel, ""))
-		p.figs = append([]fig{{"kernel", stThree, 1}}, sc.nowFig(k, trial.Short, stThree, "now ", 4)...)
+		p.figs = append([]fig{{"kernel", stThree, 1}}, sc.comparedNow(k, trial.Short, stThree, "now ")...)
 		p.figs = append(p.figs, figs...)
 		return p
 	}

@@ -27,7 +27,7 @@ func (sc *scene) tpsPane() pane {
 	now := sc.now(probes.TPS, "")
 	if figs := sc.versus(probes.TPS, "", false); figs != nil {
 		p.chart.loose = true
-		p.figs = append(sc.nowFig(now, trial.Short, stOne, "now ", 4), figs...)
+		p.figs = append(sc.comparedNow(now, trial.Short, stOne, "now "), figs...)
 		return p
 	}
 	p.figs = sc.nowFig(now, trial.Short, stOne, "", 0)
@@ -93,7 +93,7 @@ func (sc *scene) latencyPane() pane {
 	p.chart = sc.newChart(trial.Short,
 		sc.line(probes.LatencyP50, "", stOne, '*'), sc.line(probes.LatencyP99, "", stThree, '^'),
 		sc.baseline(probes.LatencyP50, ""), sc.baseline(probes.LatencyP99, ""))
-	p.figs = append([]fig{{"p99", stThree, 1}}, sc.nowFig(sc.now(probes.LatencyP99, ""), trial.Short, stThree, "now ", 4)...)
+	p.figs = append([]fig{{"p99", stThree, 1}}, sc.comparedNow(sc.now(probes.LatencyP99, ""), trial.Short, stThree, "now ")...)
 	p.figs = append(p.figs, figs...)
 	return p
 }
@@ -157,6 +157,15 @@ func (sc *scene) nowFig(v probes.Value, format func(float64) string, st style, p
 		figs = append(figs, fig{"(" + trial.Short(v.RunningPct) + " % running)", stWarn, drop})
 	}
 	return figs
+}
+
+// comparedNow is nowFig beside a comparison: it goes first when room is short,
+// and after the end of the run.
+func (sc *scene) comparedNow(v probes.Value, format func(float64) string, st style, prefix string) []fig {
+	if !v.OK() {
+		return nil
+	}
+	return sc.nowFig(v, format, st, prefix, 4)
 }
 
 // runningFloor is the share of time in percent below which a perf counter's

@@ -29,7 +29,7 @@ func (sc *scene) faultsPane() pane {
 	now := sc.now(id, "")
 	name := map[string]string{probes.PageFaultsMinor: "minor ", probes.PageFaults: "all "}[id]
 	if figs := sc.versus(probes.PageFaults, "", true); figs != nil {
-		p.figs = append(sc.nowFig(now, trial.Short, stOne, name, 4), figs...)
+		p.figs = append(sc.comparedNow(now, trial.Short, stOne, name), figs...)
 		return p
 	}
 	p.figs = sc.nowFig(now, trial.Short, stOne, name, 0)
@@ -69,7 +69,7 @@ func (sc *scene) tablesPane() pane {
 	p.chart.nice = niceSize
 	now := sc.now(probes.PageTables, "")
 	if figs := sc.versus(probes.PageTables, "", false); figs != nil {
-		p.figs = append(sc.nowFig(now, trial.Memory, stOne, "now ", 4), figs...)
+		p.figs = append(sc.comparedNow(now, trial.Memory, stOne, "now "), figs...)
 		return p
 	}
 	p.figs = sc.nowFig(now, trial.Memory, stOne, "", 0)

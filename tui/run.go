@@ -31,7 +31,8 @@ type Options struct {
 }
 
 // FromEnviron returns the options that the environment asks for: NO_COLOR with
-// any non-empty value, and a locale that is not UTF-8.
+// any non-empty value, a locale that is not UTF-8, and a terminal whose font has
+// no braille, the console of Linux.
 func FromEnviron(env []string) Options {
 	get := func(name string) string {
 		value := ""
@@ -50,7 +51,7 @@ func FromEnviron(env []string) Options {
 		}
 	}
 	locale = strings.ToLower(locale)
-	o.ASCII = !strings.Contains(locale, "utf-8") && !strings.Contains(locale, "utf8")
+	o.ASCII = !strings.Contains(locale, "utf-8") && !strings.Contains(locale, "utf8") || get("TERM") == "linux"
 	return o
 }
 

@@ -32,6 +32,7 @@ func TestFromEnviron(t *testing.T) {
 		{"LANG=en_US.UTF-8", false, false}, {"LANG=C", true, false}, {"", true, false}, {"LC_ALL=C LANG=en_US.UTF-8", true, false},
 		{"LC_CTYPE=de_DE.utf8 LANG=C", false, false}, {"LANG=C.UTF-8 NO_COLOR=1", false, true}, {"LANG=C.UTF-8 NO_COLOR=yes", false, true},
 		{"LANG=C.UTF-8 NO_COLOR=", false, false}, {"LANG=de_DE.ISO-8859-1", true, false},
+		{"LANG=C.UTF-8 TERM=linux", true, false}, {"LANG=C.UTF-8 TERM=xterm-256color", false, false},
 	} {
 		o := FromEnviron(strings.Fields(c.env))
 		if o.ASCII != c.ascii || o.NoColor != c.noColor {

@@ -61,6 +61,18 @@ const shortest = 10
 func (sc *scene) align(end, span float64) {
 	run, base := sc.st.Run, sc.st.Baseline
 	sc.origin, sc.baseOrigin = run.Start.Seconds(), base.Start.Seconds()
+	if run.From >= 0 && run.From <= len(sc.st.History) {
+		sc.cur = sc.st.History[run.From:]
+	}
+	// What came after the run's end is not part of it.
+	if !run.Active && run.Summary != nil && run.Summary.Seconds > 0 {
+		end = sc.origin + run.Summary.Seconds
+		last := time.Duration(end*float64(time.Second)) + slack
+		for len(sc.cur) > 0 && sc.cur[len(sc.cur)-1].T > last {
+			sc.cur = sc.cur[:len(sc.cur)-1]
+		}
+	}
+	sc.base = base.Frames
 	// With a run that has only begun, what the baseline did next is in view.
 	length := 0.0
 	if n := len(base.Frames); n > 0 {
@@ -68,10 +80,6 @@ func (sc *scene) align(end, span float64) {
 	}
 	sc.x0, sc.x1 = 0, max(end-sc.origin, min(span, length), shortest)
 	sc.from, sc.to = "load start", clock(time.Duration(sc.x1*float64(time.Second)))
-	if run.From >= 0 && run.From <= len(sc.st.History) {
-		sc.cur = sc.st.History[run.From:]
-	}
-	sc.base = base.Frames
 }
 
 // since returns the frames that end after t and one before, so that the line

@@ -185,9 +185,9 @@ func (t *table) drawTitle(c *canvas, r rect, sc *scene, v *tableView) {
 		if all.OK() && all.V > 0 {
 			text += " = " + trial.Short(100*sum.V/all.V) + " % of PageTables"
 		}
-		left = append(left, fig{text, stDim, 4})
+		left = append(left, fig{text, stDim, 2})
 	}
-	right := []fig{{"s sort: " + sortKeys()[t.sort].name, stDim, 3}}
+	right := []fig{{"s sort: " + sortKeys()[t.sort].name, stDim, 4}}
 	switch {
 	case t.typing:
 		right = append(right, fig{"/" + t.filter + "▏", stWarn, 0})

@@ -45,6 +45,9 @@ type theme struct {
 	ascii  bool
 	sgr    [styleCount]string
 	marked string
+	// alone is set where a selected row has no other attribute: reversed colours
+	// of many kinds beside each other cannot be read.
+	alone bool
 }
 
 // background is what is known about the terminal's background colour.
@@ -60,7 +63,7 @@ const (
 // terminal has 16 colours only, the terminal's own palette is used, which its
 // owner has made readable; without colours only bold, faint and reverse are.
 func newTheme(p colorprofile.Profile, bg background, ascii bool) theme {
-	th := theme{ascii: ascii, marked: seq(ansi.Style{}.Reverse(true))}
+	th := theme{ascii: ascii, marked: seq(ansi.Style{}.Reverse(true)), alone: true}
 	switch {
 	case p <= colorprofile.ASCII:
 		th.attributes()
@@ -87,7 +90,8 @@ func (t *theme) attributes() {
 	t.sgr[stAlarm] = seq(ansi.Style{}.Bold().Reverse(true))
 }
 
-// palette uses the terminal's own first eight colours.
+// palette uses the terminal's own first eight colours; the baseline has the
+// colour of the text.
 func (t *theme) palette() {
 	set := func(s style, c ansi.BasicColor, bold bool) {
 		st := ansi.Style{}.ForegroundColor(c)
@@ -102,7 +106,6 @@ func (t *theme) palette() {
 	set(stOne, ansi.Cyan, false)
 	set(stTwo, ansi.Magenta, false)
 	set(stThree, ansi.Yellow, false)
-	set(stBase, ansi.Yellow, false)
 	set(stGood, ansi.Green, true)
 	set(stBad, ansi.Red, true)
 	set(stWarn, ansi.Yellow, true)
@@ -135,6 +138,7 @@ func (t *theme) rich(dark bool) {
 	set(stBad, fg("#c0222f", "#f0737d"), true)
 	set(stWarn, fg("#8f5f00", "#eec06a"), true)
 	t.sgr[stAlarm] = seq(ansi.Style{}.Bold().ForegroundColor(fg("#ffffff", "#1b1d22")).BackgroundColor(fg("#c0222f", "#f0737d")))
+	t.alone = false
 	t.marked = seq(ansi.Style{}.BackgroundColor(fg("#dce8f4", "#2a3547")))
 }
 
@@ -153,7 +157,9 @@ func (t theme) change(b *strings.Builder, from, to style) {
 	if from&marked != 0 || t.sgr[from&^marked] != "" {
 		b.WriteString(ansi.ResetStyle)
 	}
-	b.WriteString(t.sgr[to&^marked])
+	if to&marked == 0 || !t.alone {
+		b.WriteString(t.sgr[to&^marked])
+	}
 	if to&marked != 0 {
 		b.WriteString(t.marked)
 	}

@@ -15,8 +15,12 @@ func (sc *scene) versus(id, label string, totals bool) []fig {
 	}
 	m := sc.metric(id)
 	b, run := base.Summary.Of(id, label), runFigure(sc.st, id, label)
+	word := "run "
+	if totals && m.Kind == probes.Counter {
+		word = "total "
+	}
 	figs := []fig{
-		{"run " + figureText(m, run, totals), stValue, 3},
+		{word + figureText(m, run, totals), stValue, 3},
 		{"│ base " + figureText(m, b, totals), stBase, 2},
 	}
 	if b.OK() && run.OK() {

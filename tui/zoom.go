@@ -153,6 +153,9 @@ func (sc *scene) figures(m probes.Metric, label string, now probes.Value) []fig 
 		{text(now.V, now.OK()), stOne, 0}, {text(mean, ok), stPlain, 0}, {text(low, ok), stPlain, 0}, {text(high, ok), stPlain, 0},
 		{figureText(m, run, false), stValue, 0}, {figureText(m, base, false), stBase, 0},
 	}
+	if sc.st.Baseline == nil {
+		cells[5] = fig{"-", stDim, 0}
+	}
 	if run.OK() && base.OK() {
 		cells = append(cells, difference(m, base, run))
 	}
