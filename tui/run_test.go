@@ -111,9 +111,11 @@ func start(t *testing.T, ctx context.Context, e Engine, env ...string) *screenOn
 	t.Cleanup(func() {
 		tty.Close()
 		reading.Wait()
+		// The emulator's own Close must not run beside a Read of it.
+		_ = s.term.InputPipe().(io.Closer).Close()
+		answering.Wait()
 		_ = s.term.Close()
 		ptmx.Close()
-		answering.Wait()
 	})
 	return s
 }
