@@ -17,16 +17,28 @@ import (
 	"pgtlb/workload/lab"
 )
 
-// startLab starts a private server that the test stops at its end.
-func startLab(t *testing.T, settings map[string]string) *lab.Cluster {
+// servers lists the newest installed server of each major version.
+func servers(t *testing.T) []lab.Server {
 	t.Helper()
-	s, err := lab.Find(t.Context(), "")
-	if errors.Is(err, lab.ErrNoServer) {
-		t.Skip("need: PostgreSQL's server programs (pgtlb setup)")
-	}
-	if err != nil {
+	all, _, err := lab.NewFinder().All(t.Context())
+	if err != nil && !errors.Is(err, lab.ErrNoServer) {
 		t.Fatal(err)
 	}
+	var out []lab.Server
+	for _, s := range all {
+		if !slices.ContainsFunc(out, func(o lab.Server) bool { return o.Major == s.Major }) {
+			out = append(out, s)
+		}
+	}
+	if len(out) == 0 {
+		t.Skip("need: PostgreSQL's server programs (pgtlb setup)")
+	}
+	return out
+}
+
+// startLab starts a private server that the test stops at its end.
+func startLab(t *testing.T, o lab.Options) *lab.Cluster {
+	t.Helper()
 	// Not below t.TempDir: the server's account may not enter that.
 	parent, err := os.MkdirTemp("/tmp", "pgtlb-probes-")
 	if err != nil {
@@ -40,7 +52,8 @@ func startLab(t *testing.T, settings map[string]string) *lab.Cluster {
 	if err := os.Chmod(parent, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	c, err := lab.Start(t.Context(), lab.Options{Server: s, Parent: parent, SharedBuffers: "64MB", Settings: settings}, nil)
+	o.Parent, o.SharedBuffers = parent, "64MB"
+	c, err := lab.Start(t.Context(), o, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,14 +152,27 @@ func openBackends(t *testing.T, s *probes.Server) (probes.Probe, []probes.Miss) 
 }
 
 func TestWatchARealServer(t *testing.T) {
-	one := startLab(t, map[string]string{"shared_preload_libraries": "pg_stat_statements", "cluster_name": "lab: one"})
-	two := startLab(t, nil)
+	found := servers(t)
+	for _, s := range found {
+		t.Run(strconv.Itoa(s.Major), func(t *testing.T) { watchServer(t, s) })
+	}
+	t.Run("another version", func(t *testing.T) {
+		if len(found) < 2 {
+			t.Skip("need: a second PostgreSQL version (pgtlb setup --portable)")
+		}
+	})
+}
+
+func watchServer(t *testing.T, server lab.Server) {
+	one := startLab(t, lab.Options{Server: server, Settings: map[string]string{"shared_preload_libraries": "pg_stat_statements", "cluster_name": "lab: one"}})
+	two := startLab(t, lab.Options{Server: server, Settings: map[string]string{"huge_pages": "try"}})
 	s := watch(t, config(t, one.DSN()), probes.SystemRoots())
 
 	t.Run("info", func(t *testing.T) { checkInfo(t, s, one) })
 	t.Run("session", func(t *testing.T) { checkSession(t, s) })
 	t.Run("backends", func(t *testing.T) { checkBackends(t, s, one) })
 	t.Run("two servers", func(t *testing.T) { checkTwoServers(t, s, one, two) })
+	t.Run("huge_pages = try", func(t *testing.T) { checkTry(t, two) })
 	t.Run("rollup", func(t *testing.T) { checkRollup(t, s, one) })
 	t.Run("SQL only", func(t *testing.T) { checkSQLOnly(t, one) })
 	t.Run("counters", func(t *testing.T) { checkCounters(t, s, one) })
@@ -261,7 +287,11 @@ func checkRoles(t *testing.T, b probes.Batch, c *lab.Cluster) {
 			t.Errorf("postmaster %d, want %d", r.Pid, c.Pid())
 		}
 	}
-	for _, want := range []string{"postmaster", "checkpointer", "bgwriter", "walwriter", "logical launcher", "client"} {
+	want := []string{"postmaster", "checkpointer", "bgwriter", "walwriter", "logical launcher", "client"}
+	if c.Server().Major >= 18 {
+		want = append(want, "io worker")
+	}
+	for _, want := range want {
 		if !slices.Contains(roles, want) {
 			t.Errorf("no %s among %v", want, roles)
 		}
@@ -321,6 +351,49 @@ func checkTwoServers(t *testing.T, s *probes.Server, one, two *lab.Cluster) {
 	}
 }
 
+// checkTry holds the judgement against the pool: there are enough pages or there
+// are not.
+func checkTry(t *testing.T, c *lab.Cluster) {
+	info, err := watch(t, config(t, c.DSN()), probes.SystemRoots()).Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := info.HugePages
+	if h.Requested != "try" || h.Proof != "smaps KernelPageSize" || h.Needed < 32 {
+		t.Errorf("%+v", h)
+	}
+	if h.FellBack() {
+		if h.PageKB > 64 || h.Short < 1 || h.Short > h.Needed {
+			t.Errorf("fell back: %+v", h)
+		}
+	} else if h.InUse != "on" || h.PageKB < 2048 || h.Short != 0 {
+		t.Errorf("in use: %+v", h)
+	}
+}
+
+// TestHugePagesInUse proves the page size where the server has huge pages.
+func TestHugePagesInUse(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("need: root to reserve huge pages")
+	}
+	found := servers(t)
+	c := startLab(t, lab.Options{Server: found[0], Pages: lab.Pages2MB, Reserve: true})
+	s := watch(t, config(t, c.DSN()), probes.SystemRoots())
+	info, err := s.Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := info.HugePages
+	if h.InUse != "on" || h.PageKB != 2048 || h.Proof != "smaps KernelPageSize" || h.Needed < 32 || h.Short != 0 {
+		t.Errorf("%+v", h)
+	}
+	pools, err := probes.ReadPools(probes.SystemRoots())
+	i := slices.IndexFunc(pools, func(p probes.Pool) bool { return p.PageKB == 2048 })
+	if err != nil || i < 0 || pools[i].Total < h.Needed || pools[i].Touched()+pools[i].Reserved == 0 {
+		t.Errorf("pools %+v, %v; needed %d", pools, err, h.Needed)
+	}
+}
+
 func checkRollup(t *testing.T, s *probes.Server, c *lab.Cluster) {
 	conn := client(t, config(t, c.DSN()), "rolled-up")
 	run(t, conn, "SELECT 1")
@@ -348,8 +421,13 @@ func checkSQLOnly(t *testing.T, c *lab.Cluster) {
 	if info.PostmasterPid != 0 || !strings.HasPrefix(info.NoPostmasterWhy, "SQL only: ") {
 		t.Errorf("postmaster %d, why %q", info.PostmasterPid, info.NoPostmasterWhy)
 	}
-	if info.HugePages.Proof == "" || info.HugePages.Proof == "smaps KernelPageSize" {
-		t.Errorf("huge pages %+v", info.HugePages)
+	// huge_pages_status came with 17; a lab with small pages asks for none.
+	wantProof := "huge_pages = off"
+	if c.Server().Major >= 17 {
+		wantProof = "huge_pages_status"
+	}
+	if info.HugePages.Proof != wantProof || info.HugePages.InUse != "off" {
+		t.Errorf("huge pages %+v, want the proof %q", info.HugePages, wantProof)
 	}
 	p, misses := openBackends(t, s)
 	if len(misses) != 2 || !strings.HasPrefix(misses[0].Reason, "SQL only: ") {

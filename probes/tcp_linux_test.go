@@ -19,17 +19,13 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"pgtlb/probes"
-	"pgtlb/workload/lab"
 )
 
 // startTCP starts a server that listens on 127.0.0.1 only, which a lab never
 // does, and returns its configuration and postmaster.
 func startTCP(t *testing.T) (*pgx.ConnConfig, int) {
 	t.Helper()
-	server, err := lab.Find(t.Context(), "")
-	if err != nil {
-		t.Skipf("need: PostgreSQL's server programs (%v)", err)
-	}
+	server := servers(t)[0]
 	dir, err := os.MkdirTemp("/tmp", "pgtlb-tcp-")
 	if err != nil {
 		t.Fatal(err)
