@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"pgtlb/workload"
 	"pgtlb/workload/trial"
 )
 
@@ -112,10 +113,12 @@ func loadOver(scenario string) func(*trial.State) bool {
 	}
 }
 
-// driven runs a lab with its one load to the end and returns the recorded run.
-// With an error there may still be a run: what was measured is kept.
-func driven(ctx context.Context, o trial.Options, f *follower) (*trial.Run, error) {
-	last, err := follow(ctx, trial.NewSession(o), f, loadOver(o.Lab.Scenario))
+// driven runs a lab with its one load to the end and returns the recorded run
+// and what the driver counted. With an error there may still be a run: what was
+// measured is kept.
+func driven(ctx context.Context, o trial.Options, f *follower) (*trial.Run, workload.Result, error) {
+	s := trial.NewSession(o)
+	last, err := follow(ctx, s, f, loadOver(o.Lab.Scenario))
 	for _, l := range last.Loads {
 		if l.Status == trial.LoadFailed {
 			err = errors.Join(err, fmt.Errorf("%s: %s", l.Name, l.Detail))
@@ -125,15 +128,15 @@ func driven(ctx context.Context, o trial.Options, f *follower) (*trial.Run, erro
 		if err == nil && ctx.Err() == nil {
 			err = errors.New("the load ended before anything was measured")
 		}
-		return nil, err
+		return nil, workload.Result{}, err
 	}
 	run, readErr := trial.Read(last.Run.Path)
-	return run, errors.Join(err, readErr)
+	return run, s.Result(), errors.Join(err, readErr)
 }
 
 // plainLab is the lab without a screen: a line per second, the report at the end.
 func (a *app) plainLab(ctx context.Context, o trial.Options) error {
-	run, err := driven(ctx, o, &follower{progress: a.err, lines: a.out})
+	run, _, err := driven(ctx, o, &follower{progress: a.err, lines: a.out})
 	if run != nil {
 		_, _ = fmt.Fprintln(a.out)
 		err = errors.Join(err, trial.WriteMarkdown(a.out, trial.BuildReport(run, nil)))

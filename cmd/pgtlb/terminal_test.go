@@ -71,7 +71,7 @@ func (s *sandbox) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = time.Minute
 	cmd.Dir = s.work
-	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+s.state, "TMPDIR="+s.tmp, "TERM=xterm-256color", "LANG=C.UTF-8", "NO_COLOR=")
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+s.state, "TMPDIR="+s.tmp, "TERM=xterm-256color", "LC_ALL=C.UTF-8", "NO_COLOR=")
 	return cmd
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -81,11 +82,16 @@ func (a *app) screen(ctx context.Context, r runner) error {
 	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- r.Run(work) }()
-	o := tui.FromEnviron(nil)
+	o := tui.FromEnviron(os.Environ())
 	o.Version = version
 	shown := tui.Run(ctx, r, o)
 	stop()
 	err := <-ended
+	if f, ok := r.(interface{ Farewell() []string }); ok {
+		for _, l := range f.Farewell() {
+			_, _ = fmt.Fprintln(a.out, l)
+		}
+	}
 	if ctx.Err() != nil {
 		return &exitError{exitInterrupted, err}
 	}

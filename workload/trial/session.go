@@ -57,18 +57,20 @@ type Session struct {
 	jobs    sync.WaitGroup
 
 	// The rest belongs to the goroutine of Run.
-	st      State
-	tl      timeline
-	loads   []*load
-	runs    runSet
-	runMeta Meta             // of the run under way or the last one
-	last    *workload.Result // of the load that ended last
-	link    *link            // to the server; nil while there is none
-	cluster *lab.Cluster
-	steps   steps
-	ask     *pending
-	asked   int
-	failure error
+	st       State
+	tl       timeline
+	loads    []*load
+	runs     runSet
+	runMeta  Meta             // of the run under way or the last one
+	last     *workload.Result // of the load that ended last
+	link     *link            // to the server; nil while there is none
+	cluster  *lab.Cluster
+	steps    steps
+	ask      *pending
+	asked    int
+	recorded []string // names of the runs of this session
+	failure  error    // what made the session fail
+	ended    error    // what could not be put back at the end
 }
 
 // pending is a question that waits for its answer.
@@ -110,6 +112,41 @@ func (s *Session) Do(c Command) {
 // Runs implements the screen's engine.
 func (s *Session) Runs(context.Context) ([]RunInfo, error) { return s.o.Store.List() }
 
+// Result is what the driver of the load that ended last counted. It may be
+// called once Run has returned.
+func (s *Session) Result() workload.Result {
+	if s.last == nil {
+		return workload.Result{}
+	}
+	return *s.last
+}
+
+// Farewell says in a few lines what the session leaves: the runs it recorded,
+// and the lab's directory where it was kept. It may be called once Run has
+// returned.
+func (s *Session) Farewell() []string {
+	var lines []string
+	if n := len(s.recorded); n > 0 {
+		lines = append(lines, fmt.Sprintf("%s recorded, the last is %s; pgtlb report %s writes its report",
+			plural(n, "run"), s.recorded[n-1], s.recorded[n-1]))
+	}
+	switch {
+	case s.cluster == nil:
+	case s.o.Lab.Cluster.Keep:
+		lines = append(lines, "the lab is "+s.cluster.KeptHint())
+	case s.ended == nil:
+		lines = append(lines, "the lab is removed: no process, directory or huge page of it is left")
+	}
+	return lines
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
 // stopPatience bounds each part of the orderly end.
 const stopPatience = 30 * time.Second
 
@@ -144,9 +181,9 @@ func (s *Session) Run(ctx context.Context) error {
 	s.st.Phase = Stopping
 	s.dropQuestion()
 	s.publish()
-	err := s.end(context.WithoutCancel(ctx), stopWork, stopSampling, sampled)
+	s.ended = s.end(context.WithoutCancel(ctx), stopWork, stopSampling, sampled)
 	s.mail.close()
-	return errors.Join(s.failure, err)
+	return errors.Join(s.failure, s.ended)
 }
 
 // end stops everything in order: loads (their last sample and footer), jobs,

@@ -285,6 +285,8 @@ func (s *Session) openRun(ctx context.Context, active []*drive) {
 	s.post(func() {
 		if err != nil {
 			s.notify(true, "this run is not recorded: "+err.Error())
+		} else {
+			s.recorded = append(s.recorded, next.Name)
 		}
 		s.tl.next, s.runMeta = &next, meta
 		s.compareMeta()
