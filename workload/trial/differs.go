@@ -61,7 +61,9 @@ func surroundings(base, cand Meta) []string {
 	if b, c := base.Dataset, cand.Dataset; b != nil && c != nil {
 		d.text("rows", Number(float64(b.Rows)), Number(float64(c.Rows)))
 		d.number("the seed of the data", b.Seed, c.Seed)
-		d.text("the definition of the data", b.Fingerprint, c.Fingerprint)
+		if b.Rows == c.Rows && b.Seed == c.Seed { // both are part of the fingerprint
+			d.text("the definition of the data", b.Fingerprint, c.Fingerprint)
+		}
 	}
 	d.text("the time between samples", base.Interval, cand.Interval)
 	return d

@@ -42,6 +42,7 @@ type Report struct {
 type ReportRow struct {
 	Metric string `json:"metric"`
 	Title  string `json:"title"`
+	Scope  string `json:"scope,omitempty"` // what the figure covers: "system wide"
 	Base   Cell   `json:"base"`
 	Cand   Cell   `json:"current"`
 	Diff   string `json:"difference"`
@@ -96,7 +97,7 @@ func BuildReport(cand, base *Run) Report {
 	metrics := described(metas...)
 	r.Rows = reportRows(metrics, b, c)
 	r.Sentence = sentence(b, c)
-	r.Steady = steadyOf(frames, baseFrames)
+	r.Steady = steadyOf(metrics, frames, baseFrames)
 	r.Charts = chartsOf(metrics, frames, baseFrames)
 	r.Bars = barsOf(frames, baseFrames)
 	r.Facts = facts(b, c, cand, base)
@@ -139,6 +140,9 @@ func against(cand, base Meta) string {
 	if base.Pages != cand.Pages && base.Pages != "" && scenarios(base) == scenarios(cand) {
 		return base.Pages
 	}
+	if RunLabel(cand) == RunLabel(base) {
+		return "an earlier run of the same kind"
+	}
 	return RunLabel(base)
 }
 
@@ -148,7 +152,7 @@ func sentence(base *Arm, cand Arm) string {
 	if base == nil {
 		return alone(cand)
 	}
-	subject := RunLabel(cand.Meta) + " against " + RunLabel(base.Meta)
+	subject := RunLabel(cand.Meta) + " against " + against(cand.Meta, base.Meta)
 	if base.Meta.Pages != cand.Meta.Pages && base.Meta.Pages != "" && cand.Meta.Pages != "" {
 		subject = "With " + pageSize(cand.Meta.Pages) + " pages instead of " + pageSize(base.Meta.Pages)
 	}
@@ -248,7 +252,7 @@ func always(id string) bool {
 func reportRow(m probes.Metric, base, cand *Summary) (ReportRow, bool) {
 	b, c := base.Get(m.ID), cand.Get(m.ID)
 	d := Difference(m, b, c)
-	row := ReportRow{Metric: m.ID, Title: m.Title, Base: cell(m, b), Cand: cell(m, c), Diff: d.Long, Better: d.Better}
+	row := ReportRow{Metric: m.ID, Title: m.Title, Scope: m.Scope, Base: cell(m, b), Cand: cell(m, c), Diff: d.Long, Better: d.Better}
 	if base == nil {
 		row.Diff = ""
 	}

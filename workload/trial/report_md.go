@@ -113,17 +113,17 @@ func settingsTable(r Report) ([][]string, string) {
 
 func resultTable(rows []ReportRow, paired bool) ([][]string, string) {
 	if !paired {
-		out := [][]string{{"", "value"}}
+		out := [][]string{{"", "value", "scope"}}
 		for _, r := range rows {
-			out = append(out, []string{r.Title, r.Cand.String()})
+			out = append(out, []string{r.Title, r.Cand.String(), r.Scope})
 		}
-		return out, "lr"
+		return out, "lrl"
 	}
-	out := [][]string{{"", "baseline", "current", "difference"}}
+	out := [][]string{{"", "baseline", "current", "difference", "scope"}}
 	for _, r := range rows {
-		out = append(out, []string{r.Title, r.Base.String(), r.Cand.String(), r.Diff})
+		out = append(out, []string{r.Title, r.Base.String(), r.Cand.String(), r.Diff, r.Scope})
 	}
-	return out, "lrrr"
+	return out, "lrrrl"
 }
 
 // markdown collects the text of a report.

@@ -48,12 +48,12 @@ func partsOf(name string, frames []probes.Frame) part {
 
 // steadyOf compares the parts of the current run with those of the base, nil
 // where there is none.
-func steadyOf(cand, base []probes.Frame) Steady {
+func steadyOf(metrics []probes.Metric, cand, base []probes.Frame) Steady {
 	c := partsOf("current", cand)
 	if base == nil {
 		s := Steady{Notes: []string{c.note}}
 		if c.filling != nil {
-			s.Filling, s.Steady = partRows(c.filling, nil), partRows(c.steady, nil)
+			s.Filling, s.Steady = partRows(metrics, c.filling, nil), partRows(metrics, c.steady, nil)
 		}
 		return s
 	}
@@ -61,20 +61,21 @@ func steadyOf(cand, base []probes.Frame) Steady {
 	s := Steady{Notes: []string{b.note, c.note}}
 	if c.clear && b.clear && (c.filling != nil || b.filling != nil) {
 		// A side that did not fill has no figures there; its whole run is steady.
-		s.Filling, s.Steady = partRows(c.filling, b.filling), partRows(c.steady, b.steady)
+		s.Filling, s.Steady = partRows(metrics, c.filling, b.filling), partRows(metrics, c.steady, b.steady)
 	}
 	return s
 }
 
 // partRows lists what a part of a run is told by; nil for no run at all. A side
 // that did not have the part has no figures, which the notes explain.
-func partRows(cand, base *Summary) []ReportRow {
+func partRows(metrics []probes.Metric, cand, base *Summary) []ReportRow {
 	if cand == nil && base == nil {
 		return nil
 	}
 	var rows []ReportRow
 	for _, id := range []string{probes.TPS, probes.LatencyMean, probes.LatencyP99, probes.PageFaultsMinor, probes.PageFaults} {
-		if row, ok := reportRow(probes.MustLookup(id), base, cand); ok {
+		m, _ := find(metrics, id)
+		if row, ok := reportRow(m, base, cand); ok {
 			if cand == nil || base == nil {
 				row.Note = ""
 			}
