@@ -7,8 +7,8 @@ import "fmt"
 const smallPageKB = 4
 
 // hugePagesOf judges which pages the server's shared memory has. The memory map
-// proves it; else what the server says about itself; else the request, when it
-// leaves no choice.
+// proves it; else what the server says about itself; else what the postmaster has
+// mapped; else the request, when it leaves no choice.
 func hugePagesOf(roots Roots, info ServerInfo, f serverFacts) HugePages {
 	h := HugePages{Requested: info.HugePages.Requested}
 	wanted := wantedPageKB(roots, f)
@@ -40,6 +40,7 @@ func judgeInUse(h *HugePages, roots Roots, info ServerInfo, f serverFacts, wante
 		h.InUse, h.PageKB, h.Proof = "on", wanted, "huge_pages_status"
 	case f.status != nil && *f.status == "off":
 		h.InUse, h.PageKB, h.Proof = "off", smallPageKB, "huge_pages_status"
+	case judgeByUse(h, roots, info.PostmasterPid, wanted):
 	case h.Requested == "off":
 		h.InUse, h.PageKB, h.Proof = "off", smallPageKB, "huge_pages = off"
 	case h.Requested == "on":
@@ -47,6 +48,24 @@ func judgeInUse(h *HugePages, roots Roots, info ServerInfo, f serverFacts, wante
 	default:
 		h.Proof = fmt.Sprintf("not proved: huge_pages_status needs PostgreSQL 17, this is %s; %s", info.Version, why)
 	}
+}
+
+// judgeByUse takes what everybody may read of the postmaster: how many huge
+// pages it has mapped. It sets up the shared memory, so it has some if that
+// memory is made of them, and has none otherwise.
+func judgeByUse(h *HugePages, roots Roots, pid, wanted int) bool {
+	if pid == 0 {
+		return false
+	}
+	st, err := readProcStatus(roots, pid)
+	if err != nil || !st.hasMem {
+		return false
+	}
+	h.InUse, h.PageKB, h.Proof = "off", smallPageKB, "postmaster's HugetlbPages, which is 0"
+	if st.mem.Hugetlb > 0 {
+		h.InUse, h.PageKB, h.Proof = "on", wanted, "postmaster's HugetlbPages"
+	}
+	return true
 }
 
 // wantedPageKB is the huge page size that the server asks the kernel for; 0

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -129,10 +130,24 @@ func (s *Server) use(ctx context.Context, do func(*session) error) error {
 	return nil
 }
 
-// serverError carries the server's words without control characters.
+// serverError carries the server's words in one line, without control characters.
 type serverError struct{ err error }
 
-func (e *serverError) Error() string { return Clean(e.err.Error()) }
+// Error names each failed attempt once: pgx tries an address again without TLS.
+func (e *serverError) Error() string {
+	var lines []string
+	for line := range strings.Lines(e.err.Error()) {
+		line = strings.TrimSpace(Clean(line))
+		if line != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) > 1 && strings.HasSuffix(lines[0], ":") {
+		return lines[0] + " " + strings.Join(lines[1:], "; ")
+	}
+	return strings.Join(lines, "; ")
+}
+
 func (e *serverError) Unwrap() error { return e.err }
 
 // badText tells whether the server could not convert its own text to UTF-8:

@@ -387,6 +387,13 @@ func TestHugePagesInUse(t *testing.T) {
 	if h.InUse != "on" || h.PageKB != 2048 || h.Proof != "smaps KernelPageSize" || h.Needed < 32 || h.Short != 0 {
 		t.Errorf("%+v", h)
 	}
+	backends, _ := openBackends(t, s)
+	for _, r := range read(t, backends).Backends {
+		// What the judgement takes where smaps may not be read.
+		if r.Role == probes.RolePostmaster && r.Mem.Hugetlb == 0 {
+			t.Error("the postmaster has mapped no huge page")
+		}
+	}
 	pools, err := probes.ReadPools(probes.SystemRoots())
 	i := slices.IndexFunc(pools, func(p probes.Pool) bool { return p.PageKB == 2048 })
 	if err != nil || i < 0 || pools[i].Total < h.Needed || pools[i].Touched()+pools[i].Reserved == 0 {

@@ -324,6 +324,38 @@ func TestHugePagesOfTheServer(t *testing.T) {
 	}
 }
 
+func TestHugePagesByWhatThePostmasterHasMapped(t *testing.T) {
+	roots := fixture("amd64")
+	proc := t.TempDir()
+	if err := os.CopyFS(proc, os.DirFS(roots.Proc)); err != nil {
+		t.Fatal(err)
+	}
+	roots.Proc = proc
+	if err := os.MkdirAll(filepath.Join(proc, "77"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for status, want := range map[string]HugePages{
+		statusText: {Requested: "try", InUse: "on", PageKB: 2048, Proof: "postmaster's HugetlbPages", Needed: 3170},
+		strings.Replace(statusText, "    2048 kB", "       0 kB", 1): {Requested: "try", InUse: "off", PageKB: 4,
+			Proof: "postmaster's HugetlbPages, which is 0", Needed: 3170, Short: 3170 - 986},
+	} {
+		if err := os.WriteFile(filepath.Join(proc, "77", "status"), []byte(status), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		info := ServerInfo{Version: "14.2", PostmasterPid: 77, HugePages: HugePages{Requested: "try"}}
+		if got := hugePagesOf(roots, info, serverFacts{}); got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+}
+
+func TestServerErrorIsOneLine(t *testing.T) {
+	err := &serverError{errors.New("failed to connect to `user=x`:\n\t127.0.0.1:1: refused\n\t127.0.0.1:1: refused\n\t[::1]:1: re\x1bfused")}
+	if want := "failed to connect to `user=x`: 127.0.0.1:1: refused; [::1]:1: re fused"; err.Error() != want {
+		t.Errorf("%q", err.Error())
+	}
+}
+
 func FuzzParseProcStat(f *testing.F) {
 	f.Add([]byte("1 (x) S 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21"))
 	f.Add([]byte("1 (a) b) S 1"))

@@ -89,7 +89,8 @@ func scanServer(row pgx.Row, info *ServerInfo, f *serverFacts) error {
 	if err != nil {
 		return err
 	}
-	info.Version = Clean(info.Version)
+	// Distributions add their own version: "15.18 (Debian 15.18-0+deb12u1)".
+	info.Version, _, _ = strings.Cut(Clean(info.Version), " ")
 	info.Database, info.User = Clean(info.Database), Clean(info.User)
 	info.SharedBuffersKB = uint64(sharedBuffers)
 	if dataDir != nil {

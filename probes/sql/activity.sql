@@ -1,7 +1,3 @@
--- Every process that the server lists, auxiliary ones included (13 to 18).
--- No text function touches query: its bytes may be no valid text here, when it
--- comes from a database with another encoding. Columns of other roles are NULL
--- without pg_read_all_stats.
 SELECT pid,
        coalesce(backend_type, ''),
        coalesce(state, ''),
@@ -13,3 +9,7 @@ SELECT pid,
        coalesce(query, ''),
        backend_start
 FROM pg_stat_activity
+-- Every process that the server lists, auxiliary ones included (13 to 18).
+-- No text function touches query: its bytes may be no valid text here, when it
+-- comes from a database with another encoding. Columns of other roles are NULL
+-- without pg_read_all_stats.

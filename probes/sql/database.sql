@@ -1,4 +1,3 @@
--- Sums over all databases and the shared objects (13 to 18).
 SELECT sum(xact_commit)::float8,
        sum(xact_rollback)::float8,
        sum(blks_hit)::float8,
@@ -6,3 +5,4 @@ SELECT sum(xact_commit)::float8,
        sum(temp_files)::float8,
        sum(temp_bytes)::float8
 FROM pg_stat_database
+-- Sums over all databases and the shared objects (13 to 18).

@@ -1,6 +1,3 @@
--- What the server says about itself (13 to 18). pg_settings, not
--- current_setting, for what another version does not have or this role may not
--- see: then the column is NULL.
 WITH s AS (
     SELECT name, setting FROM pg_settings
     WHERE name IN ('data_directory', 'huge_pages', 'huge_pages_status', 'huge_page_size',
@@ -19,3 +16,6 @@ SELECT current_setting('server_version'),
        (SELECT setting::bigint FROM s WHERE name = 'shared_memory_size_in_huge_pages'),
        (SELECT setting::bigint * 1024 FROM s WHERE name = 'shared_memory_size'),
        (SELECT setting::int FROM s WHERE name = 'max_connections')
+-- What the server says about itself (13 to 18). pg_settings, not
+-- current_setting, for what another version does not have or this role may not
+-- see: then the column is NULL.
