@@ -2,7 +2,6 @@ package trial
 
 import (
 	"math"
-	"strings"
 	"testing"
 	"time"
 
@@ -113,73 +112,5 @@ func TestAccumulatorAgreesWithItselfAtEveryTick(t *testing.T) {
 	}
 	if early.Latency[""].Count() != 500 {
 		t.Errorf("an earlier summary changed: %d latencies", early.Latency[""].Count())
-	}
-}
-
-func TestLoadWindow(t *testing.T) {
-	start := []probes.Mark{{Kind: probes.LoadStarted}}
-	stop := []probes.Mark{{Kind: probes.LoadStopped}}
-	for name, c := range map[string]struct {
-		marks    map[int][]probes.Mark
-		from, to int
-		ok       bool
-	}{
-		"no load":           {nil, 0, 6, false},
-		"start and stop":    {map[int][]probes.Mark{1: start, 4: stop}, 2, 5, true},
-		"still running":     {map[int][]probes.Mark{1: start}, 2, 6, true},
-		"two, overlapping":  {map[int][]probes.Mark{0: start, 1: start, 3: stop, 4: stop}, 1, 5, true},
-		"stop only":         {map[int][]probes.Mark{3: stop}, 0, 4, false},
-		"start at the end":  {map[int][]probes.Mark{5: start}, 6, 6, true},
-		"both in one frame": {map[int][]probes.Mark{2: append(append([]probes.Mark{}, start...), stop...)}, 3, 3, true},
-	} {
-		frames := make([]probes.Frame, 6)
-		for i, m := range c.marks {
-			frames[i].Marks = m
-		}
-		from, to, ok := LoadWindow(frames)
-		if from != c.from || to != c.to || ok != c.ok {
-			t.Errorf("%s: %d to %d, %v; want %d to %d, %v", name, from, to, ok, c.from, c.to, c.ok)
-		}
-		Summarize(frames)
-	}
-}
-
-// Faults of other programs must not hide that the server's own die out.
-func TestFillEndLooksAtTheServersOwnFaults(t *testing.T) {
-	b := builder{meta: published4kB().meta, seconds: 40, tps: 10, latency: time.Millisecond,
-		counters: map[string]float64{probes.PageFaultsMinor: 50_000}}
-	b.backends = func(second int) []probes.Backend {
-		sum := uint64(0)
-		for s := 1; s <= second; s++ {
-			sum += uint64(2000*max(0, 10-s) + 20)
-		}
-		return []probes.Backend{{Pid: 7, Role: "client", Mem: &probes.BackendMem{}, Use: &probes.BackendUse{MinorFaults: sum}}}
-	}
-	fill := FillEnd(Frames(b.run()))
-	if !fill.Clear || fill.At-(lead+1) != 9 {
-		t.Errorf("ends %d s after the start, clear %v, %q; want 9", fill.At-(lead+1), fill.Clear, fill.Why)
-	}
-}
-
-func TestFillEnd(t *testing.T) {
-	for name, c := range map[string]struct {
-		seconds int
-		faults  func(int) float64
-		clear   bool
-		at      int // seconds after the start of the load
-		why     string
-	}{
-		"fills in 10 s": {40, func(s int) float64 { return 100 + 22_000*max(0, 1-float64(s)/10) }, true, 9, "had fallen"},
-		"level":         {40, level(120), true, 0, "stayed level"},
-		"noisy level":   {40, func(s int) float64 { return 100 + 20*float64(s%3) }, true, 0, "stayed level"},
-		"still falling": {40, func(s int) float64 { return 22_000 - 500*float64(s) }, false, 40, "still becoming fewer"},
-		"short":         {8, level(120), false, 8, "too short"},
-		"not measured":  {40, nil, false, 40, "not measured"},
-	} {
-		b := builder{meta: published4kB().meta, seconds: c.seconds, tps: 10, latency: time.Millisecond, faults: c.faults}
-		fill := FillEnd(Frames(b.run()))
-		if fill.Clear != c.clear || fill.At-(lead+1) != c.at || !strings.Contains(fill.Why, c.why) {
-			t.Errorf("%s: ends %d s after the start, clear %v, %q; want %d, %v, %q", name, fill.At-(lead+1), fill.Clear, fill.Why, c.at, c.clear, c.why)
-		}
 	}
 }

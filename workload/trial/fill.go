@@ -1,0 +1,123 @@
+package trial
+
+import (
+	"slices"
+
+	"pgtlb/probes"
+)
+
+// Fill says where the filling of page tables ended in a load window.
+type Fill struct {
+	// At is the index of the first frame after the filling; the end of the
+	// window where Clear is false.
+	At int
+	// Clear tells whether the end can be seen.
+	Clear bool
+	// Why says how the end was found, or why not, in one sentence.
+	Why string
+}
+
+// The rule of FillEnd, in frames and ratios.
+const (
+	fillLeast   = 12   // frames of a window in which an end can be told
+	fillRun     = 3    // frames in a row that must be quiet
+	fillRest    = 0.10 // share of the peak's excess that counts as quiet
+	fillRise    = 1.5  // peak ÷ steady level from which on there was a filling
+	fillSettled = 1.3  // drift within the last third that still counts as level
+)
+
+// FillEnd finds where the filling of page tables ended: a load that meets
+// shared buffers for the first time takes a minor fault for each part of them,
+// and these die out. What counts is the minor faults of the server's client
+// backends; where they were not recorded, those of the whole machine. The rule:
+// the steady level is the median rate of minor faults in the last third of the
+// load window; the filling ends before the first
+// three frames in a row whose rate is above it by at most a tenth of what the
+// first third's highest rate was above it. Where the last third itself still
+// falls by more than 1.3-fold, no end is named.
+func FillEnd(frames []probes.Frame) Fill {
+	from, to, _ := LoadWindow(frames)
+	if from < to && frames[to-1].Elapsed < usual(frames[from:to])/2 {
+		to-- // the rest of an interval, too short for a rate
+	}
+	rates, ok := faultRates(frames[from:to])
+	n := len(rates)
+	switch {
+	case !ok:
+		return Fill{At: to, Why: "page faults were not measured in every interval, so the filling of page tables cannot be told from the steady state"}
+	case n < fillLeast:
+		return Fill{At: to, Why: "the run is too short to tell the filling of page tables from the steady state"}
+	}
+	third := n / 3
+	last := rates[n-third:]
+	level := median(last)
+	peak := slices.Max(rates[:third])
+	before, after := median(last[:len(last)/2]), median(last[len(last)/2:])
+	if before > fillSettled*max(after, 1) && before-after > fillRest*(peak-level) {
+		return Fill{At: to, Why: "page faults were still becoming fewer at the end: the run shows the filling of page tables, not the steady state"}
+	}
+	if peak < fillRise*max(level, 1) {
+		return Fill{At: from, Clear: true, Why: "page faults stayed level from the start: there was no filling of page tables to set apart"}
+	}
+	limit := level + fillRest*(peak-level)
+	quiet := 0
+	for i, r := range rates {
+		if r > limit {
+			quiet = 0
+			continue
+		}
+		if quiet++; quiet == fillRun {
+			return Fill{At: from + i + 1 - fillRun, Clear: true, Why: "the rate of minor page faults had fallen to its later level"}
+		}
+	}
+	return Fill{At: to, Why: "the rate of page faults went up and down too much to tell the filling of page tables from the steady state"}
+}
+
+// faultRates returns the rate of minor faults of each frame: those of the client
+// backends where every frame has them, else the machine's, else all faults of
+// the machine.
+func faultRates(frames []probes.Frame) ([]float64, bool) {
+	if rates, ok := backendFaultRates(frames); ok {
+		return rates, true
+	}
+	for _, id := range []string{probes.PageFaultsMinor, probes.PageFaults} {
+		rates := make([]float64, 0, len(frames))
+		for i := range frames {
+			if v := frames[i].Get(id); v.OK() {
+				rates = append(rates, v.V)
+			}
+		}
+		if len(rates) == len(frames) && len(rates) > 0 {
+			return rates, true
+		}
+	}
+	return nil, false
+}
+
+// backendFaultRates adds up the minor faults per second of the client backends
+// that were there in the sample before, too.
+func backendFaultRates(frames []probes.Frame) ([]float64, bool) {
+	rates := make([]float64, len(frames))
+	for i := range frames {
+		known := false
+		for _, b := range frames[i].Backends {
+			if b.Role == clientRole && !b.Own && b.Rates != nil {
+				rates[i] += b.Rates.MinorFaults
+				known = true
+			}
+		}
+		if !known {
+			return nil, false
+		}
+	}
+	return rates, len(rates) > 0
+}
+
+// median of at least one value; the slice is left as it is.
+func median(v []float64) float64 {
+	s := slices.Sorted(slices.Values(v))
+	if n := len(s); n%2 == 0 {
+		return (s[n/2-1] + s[n/2]) / 2
+	}
+	return s[len(s)/2]
+}
