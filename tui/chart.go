@@ -32,6 +32,9 @@ type chart struct {
 	// loose lets the y axis begin above 0 where all lines are far from it, so
 	// that small differences show; otherwise heights can be compared by eye.
 	loose bool
+	// cut lets a few values that are far above all others leave the chart at the
+	// top, and says how high they are.
+	cut bool
 }
 
 // span is the range of a y axis.
@@ -44,6 +47,9 @@ const looseShare = 0.2
 // span returns the range of the y axis.
 func (ch *chart) span() span {
 	lo, hi := ch.extent()
+	if usual := ch.usual(); ch.cut && usual > 0 && hi > cutFrom*usual {
+		hi = 2 * usual
+	}
 	nice := ch.nice
 	if nice == nil {
 		nice = niceMax
@@ -57,6 +63,26 @@ func (ch *chart) span() span {
 		return span{0, nice(hi)}
 	}
 	return s
+}
+
+// cutFrom is how many times the usual values a peak must be to be cut.
+const cutFrom = 6
+
+// usual is the value that nine of ten in view do not exceed.
+func (ch *chart) usual() float64 {
+	var all []float64
+	for _, l := range ch.lines {
+		for _, p := range l.points {
+			if p.x >= ch.x0 && p.x <= ch.x1 {
+				all = append(all, p.y)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return all[len(all)*9/10]
 }
 
 // extent returns the smallest and largest value in view.
@@ -107,6 +133,9 @@ func (ch *chart) draw(c *canvas, r rect, ascii bool) {
 		ch.drawLines(ra, s)
 	}
 	ra.draw(c, plot.x, plot.y)
+	if _, hi := ch.extent(); hi > s.hi && ch.cut {
+		c.right(plot.x, plot.y, plot.w-1, "▲ up to "+ch.label(hi), stDim)
+	}
 }
 
 // drawLines draws the baselines first, so that what is measured now lies over

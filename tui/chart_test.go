@@ -151,3 +151,23 @@ func BenchmarkScreen(b *testing.B) {
 		m.screen()
 	}
 }
+
+// A single peak does not flatten what is usual, and its height is said.
+func TestChartCutsPeaks(t *testing.T) {
+	var l line
+	for i := range 30 {
+		l.points = append(l.points, point{float64(i), 0.4, i == 0})
+	}
+	l.points[3].y = 1200
+	ch := &chart{x0: 0, x1: 29, label: trial.Short, cut: true, lines: []line{l}}
+	if s := ch.span(); s.hi > 1 {
+		t.Errorf("the axis goes to %v", s.hi)
+	}
+	if top := drawn(ch, 40, 5, false)[0]; !strings.Contains(top, "▲ up to 1.20 k") {
+		t.Errorf("the peak is not told: %q", top)
+	}
+	ch.lines[0].points[3].y = 1.2
+	if s := ch.span(); s.hi < 1.2 {
+		t.Errorf("a small peak is cut at %v", s.hi)
+	}
+}

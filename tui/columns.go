@@ -70,19 +70,26 @@ func fitColumns(w int, v *tableView) []column {
 		}
 	}
 	cols := slices.DeleteFunc(all, func(c column) bool { return !taken[c.title] })
-	if last := len(cols) - 1; cols[last].title == "QUERY" {
-		rest := w - used
-		if last > 0 && rest > 20 {
-			for i := range cols {
-				if cols[i].title == "WAIT" {
-					cols[i].w += 10
-					rest -= 10
-				}
+	widen(cols, w-used)
+	return cols
+}
+
+// widen gives the room that is left to the role and the wait, then to the query.
+func widen(cols []column, rest int) {
+	for _, more := range []struct {
+		title string
+		w     int
+	}{{"ROLE", 3}, {"WAIT", 10}} {
+		for i := range cols {
+			if cols[i].title == more.title && rest >= more.w {
+				cols[i].w += more.w
+				rest -= more.w
 			}
 		}
+	}
+	if last := len(cols) - 1; cols[last].title == "QUERY" {
 		cols[last].w += rest
 	}
-	return cols
 }
 
 // rank puts a column of memory behind the others where no process has any.
@@ -177,7 +184,7 @@ func roleText(b *probes.BackendRow) string {
 	if b.Own {
 		return "pgtlb"
 	}
-	return b.Role
+	return strings.Replace(b.Role, "autovacuum ", "autovac ", 1)
 }
 
 func stateText(s string) string {

@@ -13,7 +13,7 @@ import (
 // room what the load works on and what the machine is.
 func (m *Model) drawHeader(c *canvas, sc *scene, h int) {
 	st := sc.st
-	left := append([]fig{{"pgtlb", stBrand, 4}}, serverFigs(st)...)
+	left := append([]fig{{"pgtlb", stBrand, 3}}, serverFigs(st)...)
 	left = append(left, pagesFigs(st, c.w < 60)...)
 	first, second := costFigs(sc), m.modeFigs(st)
 	switch {
@@ -39,10 +39,10 @@ func serverFigs(st *trial.State) []fig {
 		if st.Mode == trial.InLab {
 			name = "lab"
 		}
-		figs = append(figs, fig{name, stTitle, 4})
+		figs = append(figs, fig{truncate(name, 48), stTitle, 5})
 	}
 	if st.Server.Version != "" {
-		figs = append(figs, fig{"PostgreSQL " + clean(st.Server.Version), stPlain, 5})
+		figs = append(figs, fig{"PostgreSQL " + clean(st.Server.Version), stPlain, 4})
 	}
 	if !st.Server.Started.IsZero() && st.At.After(st.Server.Started) {
 		figs = append(figs, fig{"up " + age(st.At.Sub(st.Server.Started)), stDim, 7})

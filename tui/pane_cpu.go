@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"strings"
+
 	"pgtlb/probes"
 	"pgtlb/workload/trial"
 )
@@ -56,9 +58,16 @@ func (sc *scene) cyclesPane() pane {
 	u, k := sc.now(user, ""), sc.now(kernel, "")
 	cpus := float64(sc.st.Host.CPUs)
 	if user == probes.CPUUser && cpus > 0 {
-		p.chart.nice = func(high float64) float64 { return max(cpus, high) }
+		// A sample that came late can show a little more than there is.
+		p.chart.nice = func(high float64) float64 {
+			if high > 1.5*cpus {
+				return niceMax(high)
+			}
+			return cpus
+		}
 	}
 	if figs := sc.versus(kernel, "", false); figs != nil {
+		p.title = strings.TrimSuffix(p.title, ", no PMU") // still called time
 		p.chart.stack, p.chart.nice = false, nil
 		p.chart.lines = append(p.chart.lines, sc.baseline(user, ""), sc.baseline(kernel, ""))
 		p.figs = append([]fig{{"kernel", stThree, 1}}, sc.comparedNow(k, trial.Short, stThree, "now ")...)

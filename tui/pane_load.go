@@ -79,7 +79,7 @@ func (sc *scene) latencyPane() pane {
 	if figs == nil && len(p.labels) > 1 {
 		return sc.latencyByLoad(p)
 	}
-	p.chart = sc.newChart(trial.Short,
+	p.chart = sc.latencyChart(
 		sc.line(probes.LatencyP50, "", stOne, '*'),
 		sc.line(probes.LatencyP95, "", stTwo, 'o'),
 		sc.line(probes.LatencyP99, "", stThree, '^'))
@@ -90,7 +90,7 @@ func (sc *scene) latencyPane() pane {
 		return p
 	}
 	// Comparing: p95 makes room for the baseline of p50 and p99.
-	p.chart = sc.newChart(trial.Short,
+	p.chart = sc.latencyChart(
 		sc.line(probes.LatencyP50, "", stOne, '*'), sc.line(probes.LatencyP99, "", stThree, '^'),
 		sc.baseline(probes.LatencyP50, ""), sc.baseline(probes.LatencyP99, ""))
 	p.figs = append([]fig{{"p99", stThree, 1}}, sc.comparedNow(sc.now(probes.LatencyP99, ""), trial.Short, stThree, "now ")...)
@@ -105,7 +105,7 @@ func loadLook(i int) (style, byte) {
 
 // latencyByLoad draws each scenario's p99.
 func (sc *scene) latencyByLoad(p pane) pane {
-	p.chart = sc.newChart(trial.Short)
+	p.chart = sc.latencyChart()
 	p.title = "Latency p99 ms"
 	for i, l := range p.labels {
 		st, glyph := loadLook(i)
@@ -115,6 +115,13 @@ func (sc *scene) latencyByLoad(p pane) pane {
 	return p
 }
 
+// latencyChart is a chart of milliseconds: one bad second does not flatten it.
+func (sc *scene) latencyChart(lines ...line) *chart {
+	ch := sc.newChart(trial.Short, lines...)
+	ch.cut = true
+	return ch
+}
+
 func (sc *scene) serverLatencyPane() pane {
 	p := pane{title: "Latency of the server, ms", metrics: []string{probes.ServerLatencyMean}}
 	if !sc.has(probes.ServerLatencyMean) {
@@ -122,7 +129,7 @@ func (sc *scene) serverLatencyPane() pane {
 		return p
 	}
 	p.spark = sc.line(probes.ServerLatencyMean, "", stOne, '*')
-	p.chart = sc.newChart(trial.Short, p.spark)
+	p.chart = sc.latencyChart(p.spark)
 	p.figs = sc.nowFig(sc.now(probes.ServerLatencyMean, ""), trial.Short, stOne, "mean ", 0)
 	return p
 }
