@@ -54,22 +54,13 @@ func (c *canvas) put(x, y int, s string, st style) {
 }
 
 // text draws s from (x, y) in at most w cells and returns the cells used.
-// Control characters, escape sequences and whatever has no width are left out.
+// Control characters and whatever else has no width are left out.
 func (c *canvas) text(x, y, w int, s string, st style) int {
 	used := 0
 	for len(s) > 0 {
-		if b := s[0]; b >= 0x20 && b < 0x7f && (len(s) == 1 || s[1] < utf8.RuneSelf) {
-			if used+1 > w {
-				return used
-			}
-			c.put(x+used, y, s[:1], st)
-			used++
-			s = s[1:]
-			continue
-		}
-		cluster, width, n, _ := ansi.DecodeSequence(s, 0, nil)
-		s = s[max(1, n):]
-		if cluster, width = printable(cluster, width); width == 0 {
+		cluster, width, rest := nextCluster(s)
+		s = rest
+		if width == 0 {
 			continue
 		}
 		if used+width > w {
@@ -84,25 +75,27 @@ func (c *canvas) text(x, y, w int, s string, st style) int {
 	return used
 }
 
-// printable returns what to draw for a cluster: nothing for controls, a
-// question mark where terminals disagree on the width or the bytes are not
-// UTF-8.
-func printable(cluster string, width int) (string, int) {
-	if width == 0 {
-		return "", 0
+// nextCluster takes the first character as people see it off s, and returns what
+// to draw for it and in how many cells: nothing for controls and for marks that
+// have nothing to stand on, a question mark where terminals disagree on the width
+// or the bytes are not UTF-8.
+func nextCluster(s string) (cluster string, width int, rest string) {
+	if b := s[0]; b >= 0x20 && b < 0x7f && (len(s) == 1 || s[1] < utf8.RuneSelf) {
+		return s[:1], 1, s[1:]
 	}
-	if !utf8.ValidString(cluster) {
-		return "?", 1
+	cluster, width = ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
+	rest = s[max(1, len(cluster)):]
+	first, _ := utf8.DecodeRuneInString(cluster)
+	switch {
+	case width == 0 || unicode.In(first, unicode.M, unicode.C):
+		return "", 0, rest
+	case !utf8.ValidString(cluster), width > 2, ansi.StringWidthWc(cluster) != width, strings.ContainsFunc(cluster, unicode.IsControl):
+		return "?", 1, rest
+	case unicode.Is(unicode.Regional_Indicator, first):
+		// Two of them in neighbouring cells would become one flag.
+		return "?", 1, rest
 	}
-	for _, r := range cluster {
-		if unicode.IsControl(r) {
-			return "", 0
-		}
-	}
-	if width > 2 || ansi.StringWidthWc(cluster) != width {
-		return "?", 1
-	}
-	return cluster, width
+	return cluster, width, rest
 }
 
 // fit draws s in exactly w cells, cut with an ellipsis where it is longer.

@@ -50,7 +50,7 @@ func columns() []column {
 		{"USER", 10, true, 14, words(func(b *probes.BackendRow) string { return b.User })},
 		{"APPLICATION", 14, true, 15, words(func(b *probes.BackendRow) string { return b.App })},
 		{"QUERY", minQuery, true, 9, func(c *canvas, x, y, w int, b *probes.BackendRow, _ *tableView) {
-			c.text(x, y, w, truncate(clean(b.Query), w), stDim)
+			c.text(x, y, w, truncate(clean(head(b.Query)), w), stDim)
 		}},
 	}
 }
@@ -105,6 +105,15 @@ func (v *tableView) rank(cols []column) {
 			cols[i].drop += 20
 		}
 	}
+}
+
+// head is the start of a long text: more of it than a line can show.
+func head(s string) string {
+	const most = 4096
+	if len(s) <= most {
+		return s
+	}
+	return s[:most]
 }
 
 func words(f func(*probes.BackendRow) string) func(*canvas, int, int, int, *probes.BackendRow, *tableView) {

@@ -3,7 +3,6 @@ package tui
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -42,39 +41,49 @@ func textWidth(s string) int {
 	}
 	width := 0
 	for len(s) > 0 {
-		if s[0] >= 0x20 && s[0] < 0x7f && (len(s) == 1 || s[1] < utf8.RuneSelf) {
-			width++
-			s = s[1:]
-			continue
-		}
-		cluster, w, n, _ := ansi.DecodeSequence(s, 0, nil)
-		_, w = printable(cluster, w)
+		_, w, rest := nextCluster(s)
 		width += w
-		s = s[max(1, n):]
+		s = rest
 	}
 	return width
 }
 
-// truncate cuts s to at most w cells; what was cut ends in an ellipsis.
+// truncate cuts s to at most w cells; what was cut ends in an ellipsis. It looks
+// no further than it needs, however long s is.
 func truncate(s string, w int) string {
 	if w <= 0 {
 		return ""
 	}
-	if textWidth(s) <= w {
-		return s
-	}
 	var b strings.Builder
-	room := w - 1
-	for len(s) > 0 && room > 0 {
-		cluster, cw, n, _ := ansi.DecodeSequence(s, 0, nil)
-		if cluster, cw = printable(cluster, cw); cw > room {
-			break
+	used := 0
+	for rest := s; len(rest) > 0; {
+		var cluster string
+		var cw int
+		cluster, cw, rest = nextCluster(rest)
+		if used+cw > w {
+			return cut(b.String(), w) + "…"
 		}
 		b.WriteString(cluster)
-		room -= cw
-		s = s[max(1, n):]
+		used += cw
 	}
-	return strings.TrimRight(b.String(), " ") + "…"
+	return b.String()
+}
+
+// cut shortens s, which is at most w cells wide, until a cell is left, and takes
+// blanks off its end.
+func cut(s string, w int) string {
+	keep := 0
+	used := 0
+	for rest := s; len(rest) > 0; {
+		_, cw, after := nextCluster(rest)
+		if used+cw > w-1 {
+			break
+		}
+		used += cw
+		keep = len(s) - len(after)
+		rest = after
+	}
+	return strings.TrimRight(s[:keep], " ")
 }
 
 // wrap breaks s at spaces into lines of at most w cells and at most n lines; the
