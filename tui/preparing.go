@@ -145,13 +145,17 @@ func drawFailure(c *canvas, y int, st *trial.State) {
 	}
 	y++
 	c.text(2, y, w, "server log", stTitle)
-	log := st.Log
+	// The last lines say most; a long one, such as a hint, is worth its room.
+	var log []string
+	for _, l := range st.Log {
+		log = append(log, wrap(clean(l), w, 4)...)
+	}
 	if len(log) > room {
 		log = log[len(log)-room:]
 	}
 	for _, l := range log {
 		y++
-		c.text(2, y, w, truncate(clean(l), w), stDim)
+		c.text(2, y, w, l, stDim)
 	}
 }
 
