@@ -174,6 +174,8 @@ func (m *Model) modeFigs(st *trial.State) []fig {
 func replayFigs(r *trial.ReplayState) []fig {
 	figs := []fig{{"replay", stWarn, 1}, {fmt.Sprintf("%d/%d", r.Pos, r.Total), stWarn, 1}}
 	switch {
+	case r.Paused:
+		figs = append(figs, fig{"paused", stWarn, 1})
 	case r.Ended && r.Interrupted:
 		figs = append(figs, fig{"end: recording was interrupted", stDim, 4})
 	case r.Ended:

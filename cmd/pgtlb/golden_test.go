@@ -62,7 +62,7 @@ func TestGoldenScreens(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			got := ansi.Strip(tui.Snapshot(r.Whole(), tui.Options{Version: "test"}, c.w, c.h, c.keys...)) + "\n"
+			got := ansi.Strip(tui.Snapshot(r.Whole(), tui.Picture(tui.Options{Version: "test"}, false), c.w, c.h, c.keys...)) + "\n"
 			checkSize(t, got, c.w, c.h)
 			file := filepath.Join("testdata", c.name+".golden")
 			if *update {

@@ -66,7 +66,7 @@ func screenshot(r *trial.Replay, file, size string, keys []string, light bool) e
 	if n, err := fmt.Sscanf(size, "%dx%d", &w, &h); n != 2 || err != nil || w < 20 || h < 5 || w > 500 || h > 200 {
 		return fmt.Errorf("--size %s: write it as COLUMNSxLINES, e.g. 120x40", size)
 	}
-	o := tui.Options{Version: version}
+	o := tui.Picture(tui.Options{Version: version}, light)
 	screen := tui.Snapshot(r.Whole(), o, w, h, keys...)
 	f, err := os.CreateTemp(filepath.Dir(file), ".pgtlb-*")
 	if err != nil {

@@ -74,7 +74,7 @@ func TestStory(t *testing.T) {
 
 	s.waitText("initdb") // the steps show from the first moment
 	s.runFor(1, "point-select", 6)
-	text := s.waitText("PostgreSQL 1", "pages 4 kB in use", "checkpointer")
+	text := s.waitText("PostgreSQL 1", "pages 4 kB in use", "postmaster")
 	for _, pane := range []string{"TPS", "Latency", "dTLB", "Page faults", "CPU time", "Page tables", "Backends"} {
 		if !strings.Contains(text, pane) {
 			t.Errorf("no pane %s on the screen:\n%s", pane, text)

@@ -151,7 +151,8 @@ func (r *Replay) state() State {
 		loads[i] = l
 	}
 	r.st.Loads = loads
-	rs := ReplayState{Name: r.run.Meta.Name, Pos: r.pos, Total: len(r.run.Samples), Ended: r.pos == len(r.run.Samples)}
+	rs := ReplayState{Name: r.run.Meta.Name, Pos: r.pos, Total: len(r.run.Samples), Ended: r.pos == len(r.run.Samples),
+		Paused: r.paused}
 	if r.run.End != nil {
 		rs.EndReason = r.run.End.Reason
 	} else {

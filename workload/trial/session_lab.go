@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -155,23 +154,23 @@ func (s *Session) setPages(ctx context.Context, name string) {
 	s.steps.plan("check", "stop loads", "stop", "start", "connect", "prewarm")
 	cluster := s.cluster
 	s.job(func() {
-		resume, err := s.changePages(ctx, cluster, pages)
-		s.post(func() { s.pagesChanged(ctx, pages, resume, err) })
+		err := s.changePages(ctx, cluster, pages)
+		s.post(func() { s.pagesChanged(ctx, pages, err) })
 	})
 }
 
 // changePages does the work of setPages: everything that can refuse comes before
-// the loads are touched. It returns the loads that ran.
-func (s *Session) changePages(ctx context.Context, cluster *lab.Cluster, pages lab.Pages) (resume []int, err error) {
+// the loads are touched.
+func (s *Session) changePages(ctx context.Context, cluster *lab.Cluster, pages lab.Pages) error {
 	s.progress(workload.Progress{Phase: "check", Detail: "does the pool have enough pages of " + pages.String() + "?"})
 	reserve, err := s.checkPool(ctx, cluster, pages)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.progress(workload.Progress{Phase: "stop loads"})
 	var wait func()
-	if !s.query(func() { resume, wait = s.stopAllLoads(ctx, "page size changed") }) {
-		return nil, context.Canceled
+	if !s.query(func() { wait = s.pauseLoads(ctx, "page size changed") }) {
+		return context.Canceled
 	}
 	wait()
 	if err := s.part(ctx); err != nil {
@@ -179,12 +178,12 @@ func (s *Session) changePages(ctx context.Context, cluster *lab.Cluster, pages l
 	}
 	change := cluster.Restart(ctx, lab.Change{Pages: pages, Reserve: reserve}, s.labProgress)
 	if !cluster.Running() {
-		return nil, change
+		return change
 	}
 	if err := s.joinLab(ctx, cluster); err != nil {
-		return nil, errors.Join(change, err)
+		return errors.Join(change, err)
 	}
-	return resume, errors.Join(change, s.warmUp(ctx, connectTo(cluster.DSN(), "pgtlb setup")))
+	return errors.Join(change, s.warmUp(ctx, connectTo(cluster.DSN(), "pgtlb setup")))
 }
 
 // checkPool finds out whether the pool has the pages and, where it does not but
@@ -219,7 +218,7 @@ func (s *Session) checkPool(ctx context.Context, cluster *lab.Cluster, pages lab
 var errNotReserved = errors.New("no pages were reserved, the page size stays")
 
 // pagesChanged ends a change of the page size and starts the loads again.
-func (s *Session) pagesChanged(ctx context.Context, pages lab.Pages, resume []int, err error) {
+func (s *Session) pagesChanged(ctx context.Context, pages lab.Pages, err error) {
 	switch {
 	case ctx.Err() != nil:
 		return
@@ -236,11 +235,7 @@ func (s *Session) pagesChanged(ctx context.Context, pages lab.Pages, resume []in
 		s.notify(false, fmt.Sprintf("the server runs with %s pages now (%s)", pages, s.st.Server.HugePages.Proof))
 	}
 	s.ready()
-	for _, l := range s.loads {
-		if slices.Contains(resume, l.key) {
-			s.startLoad(ctx, l)
-		}
-	}
+	s.startWaiting(ctx)
 }
 
 // connectTo opens connections under an application name.

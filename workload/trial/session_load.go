@@ -25,7 +25,8 @@ type load struct {
 	started  time.Time
 	ended    time.Time
 	detail   string
-	drive    *drive // nil while stopped
+	drive    *drive // nil while stopped, and while it waits for the server
+	resume   bool   // it was ended for a restart and goes on afterwards
 }
 
 // drive is one execution of a load.
@@ -78,15 +79,36 @@ func (s *Session) toggle(ctx context.Context, key int) {
 	case LoadRunning:
 		s.stopLoad(ctx, l, "stopped by key")
 	case LoadStarting:
+		if l.drive == nil {
+			l.status, l.detail = LoadStopped, ""
+			return
+		}
 		l.status, l.detail = LoadStopping, "cancelling"
 		l.drive.cancel()
 	case LoadStopping:
 	default:
-		if s.st.Phase != Ready {
-			s.notify(true, "the server is not ready yet")
-			return
-		}
+		s.startOrWait(ctx, l)
+	}
+}
+
+// startOrWait starts a load, or has it wait for the restart that is under way.
+func (s *Session) startOrWait(ctx context.Context, l *load) {
+	switch s.st.Phase {
+	case Ready:
 		s.startLoad(ctx, l)
+	case Changing:
+		l.status, l.detail = LoadStarting, "waits for the server"
+	default:
+		s.notify(true, "the server is not ready yet")
+	}
+}
+
+// startWaiting starts the loads that wait for the server.
+func (s *Session) startWaiting(ctx context.Context) {
+	for _, l := range s.loads {
+		if l.status == LoadStarting && l.drive == nil {
+			s.startLoad(ctx, l)
+		}
 	}
 }
 
@@ -177,24 +199,26 @@ func (s *Session) loadEnded(l *load, d *drive, err error) {
 		l.status, l.detail = LoadFailed, err.Error()
 		s.notify(true, l.scenario.Name+": "+err.Error())
 	}
+	if l.resume && err == nil {
+		l.status, l.detail = LoadStarting, "waits for the server"
+	}
+	l.resume = false
 	s.last = &d.result
 }
 
-// stopAllLoads ends every load and returns the keys of those that ran; wait
-// must be called outside the loop.
-func (s *Session) stopAllLoads(ctx context.Context, reason string) (keys []int, wait func()) {
+// pauseLoads ends every load; those that ran start again once the server is
+// back. wait must be called outside the loop.
+func (s *Session) pauseLoads(ctx context.Context, reason string) (wait func()) {
 	var drives []*drive
 	for _, l := range s.loads {
 		if l.drive == nil {
 			continue
 		}
-		if l.status == LoadRunning || l.status == LoadStarting {
-			keys = append(keys, l.key)
-		}
+		l.resume = l.status == LoadRunning || l.status == LoadStarting
 		l.status = LoadStopping
 		drives = append(drives, l.drive)
 	}
-	return keys, func() {
+	return func() {
 		for _, d := range drives {
 			s.finish(ctx, d, reason)
 			<-d.done

@@ -181,10 +181,11 @@ type Inspected struct {
 
 // ReplayState is where a replay stands.
 type ReplayState struct {
-	Name  string
-	Pos   int // samples shown
-	Total int
-	Ended bool
+	Name   string
+	Pos    int // samples shown
+	Total  int
+	Ended  bool
+	Paused bool
 	// Interrupted is set for a run without footer.
 	Interrupted bool
 	EndReason   string
