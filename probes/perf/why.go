@@ -79,6 +79,11 @@ func (f Facts) has(bit uint) bool { return f.CapEff>>bit&1 == 1 }
 // privileged says that the kernel lets the process past the paranoid levels of the mainline kernel.
 func (f Facts) privileged() bool { return !f.UserNS && (f.has(capPerfmon) || f.has(capSysAdmin)) }
 
+// noPMU says that not even cycles:u of the own thread could be opened because there is nothing to open.
+func (f Facts) noPMU() bool {
+	return f.CyclesUser == syscall.ENOENT || f.CyclesUser == syscall.EOPNOTSUPP || f.CyclesUser == syscall.ENODEV
+}
+
 // setcap returns the command that gives the program the right to count.
 func (f Facts) setcap() string {
 	c := "cap_perfmon"
@@ -89,9 +94,13 @@ func (f Facts) setcap() string {
 }
 
 // Diagnose says why an event could not be opened and what helps. The causes are tested in the order in which they
-// hide one another: the call itself is blocked, the distribution's extra level, no PMU, then the kernel's own checks.
+// hide one another: the call itself is blocked, no PMU (the kernel checks the permission to count in the kernel before it
+// looks for a PMU, so EACCES says nothing about one), the distribution's extra level, then the kernel's own checks.
 func Diagnose(f Facts, e Event, errno syscall.Errno) Missing {
 	m := Missing{ID: e.ID}
+	if errno == syscall.EACCES && e.Hardware() && f.noPMU() {
+		errno = f.CyclesUser
+	}
 	switch errno {
 	case syscall.ENOSYS, syscall.EPERM:
 		m.State, m.Reason, m.Remedy = blocked(f, errno)
@@ -159,8 +168,7 @@ func (f Facts) kernelLevel(kernel bool) string {
 
 // absent explains an event that is not there.
 func absent(f Facts, e Event, errno syscall.Errno) (reason, remedy string) {
-	noPMU := f.CyclesUser == syscall.ENOENT || f.CyclesUser == syscall.EOPNOTSUPP || f.CyclesUser == syscall.ENODEV
-	if e.Hardware() && noPMU {
+	if e.Hardware() && f.noPMU() {
 		return "this machine has no hardware counters (PMU)",
 			"measure on another host, or enable the virtual PMU of this virtual machine"
 	}
