@@ -158,8 +158,14 @@ func ratioMetrics(opened []Metric, cpu perf.CPU) []Metric {
 }
 
 // perfMisses gives every metric of perf events that was not opened its reason:
-// its own, for a ratio that of the event it lacks, else err.
+// its own, for a ratio that of the event it lacks, else err. What only some CPUs
+// have is no loss on the others: page walks are missed where the CPU counts
+// them, the parts of the share of cycles in page walks where the share itself is
+// measured; else the share stands for them.
 func perfMisses(opened []Metric, missing []perf.Missing, err error) []Miss {
+	isOpen := func(id string) bool {
+		return slices.ContainsFunc(opened, func(m Metric) bool { return m.ID == id })
+	}
 	why := func(ids ...string) (Miss, bool) {
 		for _, id := range ids {
 			for _, m := range missing {
@@ -172,17 +178,24 @@ func perfMisses(opened []Metric, missing []perf.Missing, err error) []Miss {
 	}
 	var out []Miss
 	for _, id := range perfIDs() {
-		if slices.ContainsFunc(opened, func(m Metric) bool { return m.ID == id }) {
+		if isOpen(id) {
 			continue
 		}
 		parts := []string{id}
 		switch id {
 		case DTLBMissPct:
 			parts = []string{DTLBLoadMisses, DTLBLoads}
-		case WalkCyclesPct, Cycles:
+		case WalkCyclesPct:
 			parts = []string{WalkCyclesLoad, Cycles}
+		case Cycles, WalkCyclesLoad, WalkCyclesStore:
+			if !isOpen(WalkCyclesPct) {
+				continue
+			}
 		}
 		m, ok := why(parts...)
+		if !ok && id == DTLBWalks {
+			continue
+		}
 		if !ok {
 			m = missFor(id, nil, err)
 		}
