@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -39,7 +40,7 @@ func (s *Session) join(ctx context.Context, cfg *pgx.ConnConfig) error {
 	}
 	s.post(func() {
 		s.link = l
-		s.st.Server, s.st.Metrics, s.st.Unavailable = info, metrics, misses
+		s.st.Server, s.st.Metrics, s.st.Unavailable = info, metrics, lacking(misses, metrics)
 		s.st.Pages = pagesName(info.HugePages)
 	})
 	return nil
@@ -61,6 +62,18 @@ func (l *link) open(ctx context.Context, roots probes.Roots, scope probes.PerfSc
 	own, more := probes.ServerProbes(ctx, l.server)
 	l.probes, missing = append(l.probes, own...), append(missing, more...)
 	return missing
+}
+
+// lacking leaves out of the misses the metrics that another probe supplies, such
+// as page faults from /proc/vmstat where perf events may not count them.
+func lacking(misses []probes.Miss, opened []probes.Metric) []probes.Miss {
+	var out []probes.Miss
+	for _, m := range misses {
+		if !slices.ContainsFunc(opened, func(o probes.Metric) bool { return o.ID == m.ID }) {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // part takes the server's probes from the sampler and closes the link. The
