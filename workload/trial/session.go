@@ -374,18 +374,3 @@ func (s *Session) setInterval(ctx context.Context, d time.Duration) {
 	s.notify(false, fmt.Sprintf("one sample every %v", d))
 	s.job(func() { _ = s.sampler.SetInterval(ctx, d) }) // fails only at the end
 }
-
-// inspect reads one backend's exact memory, which is too slow for every tick.
-func (s *Session) inspect(pid int) {
-	s.job(func() {
-		in := Inspected{Pid: pid, At: time.Now()}
-		r, err := probes.ReadRollup(s.o.Roots, pid)
-		in.Took = time.Since(in.At)
-		if err != nil {
-			in.Missing = err.Error()
-		} else {
-			in.Pss, in.Rss, in.Private, in.Shared, in.Hugetlb = r.Pss, r.Rss, r.Private, r.Shared, r.Hugetlb
-		}
-		s.post(func() { s.st.Inspected = &in })
-	})
-}
