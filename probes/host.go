@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -30,7 +31,7 @@ func ReadHost(roots Roots) (Host, error) {
 	}
 	info := parseCPUInfo(cpu)
 	h.CPUModel, h.CPUs = info.model, info.count
-	h.Virtual = virtual(roots, info)
+	h.Virtual, h.Emulated = virtual(roots, info), emulated(roots, info)
 
 	if stat, err := os.ReadFile(filepath.Join(roots.Proc, "stat")); err == nil {
 		if t, err := parseCPUTimes(stat); err == nil && t.bootTime > 0 {
@@ -82,7 +83,9 @@ func osName(roots Roots) string {
 type cpuInfo struct {
 	model      string
 	count      int
-	hypervisor bool // x86: the CPU says that it runs under one
+	vendor     string // x86
+	hypervisor bool   // x86: the CPU says that it runs under one
+	hasMaker   bool   // RISC-V: mvendorid names one; 0 is none
 }
 
 // parseCPUInfo reads the form of each architecture, whichever it is compiled
@@ -109,6 +112,9 @@ func parseCPUInfo(b []byte) cpuInfo {
 			c.hypervisor = true
 		}
 	}
+	c.vendor = Clean(first["vendor_id"])
+	maker, err := strconv.ParseUint(first["mvendorid"], 0, 64)
+	c.hasMaker = err == nil && maker != 0
 	c.model = Clean(cpuModel(first))
 	return c
 }
