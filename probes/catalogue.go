@@ -19,6 +19,7 @@ const (
 	PageFaults           = "page_faults"
 	PageFaultsMinor      = "page_faults_minor"
 	PageFaultsMajor      = "page_faults_major"
+	ServerPageFaults     = "server_page_faults"
 	DTLBLoads            = "dtlb_loads"
 	DTLBLoadMisses       = "dtlb_load_misses"
 	DTLBMissPct          = "dtlb_miss_pct"
@@ -80,6 +81,7 @@ func Catalogue() []Metric {
 		{PageFaults, "page faults", "faults", Counter, Down, "perf software event page-faults", "", "Times a processor met a page that the process's page table did not map yet."},
 		{PageFaultsMinor, "minor faults", "faults", Counter, Down, "perf software event minor-faults", "", "Page faults that needed no I/O: the page was in memory, only the page table entry was missing."},
 		{PageFaultsMajor, "major faults", "faults", Counter, Down, "perf software event major-faults", "", "Page faults that waited for I/O."},
+		{ServerPageFaults, "page faults of the server", "faults", Counter, Down, "/proc/PID/stat minflt + majflt, summed", "processes of the server", "Page faults of all processes of this server, pgtlb's own sessions left out; what a process did between the last sample and its end is not in it."},
 		{DTLBLoads, "dTLB loads", "loads", Counter, Neither, "perf hardware cache event dTLB-loads", "", "Loads that looked an address up in the data TLB."},
 		{DTLBLoadMisses, "dTLB load misses", "misses", Counter, Down, "perf hardware cache event dTLB-load-misses", "", "Loads whose address was not in the TLB and needed a page walk; what exactly is counted depends on the CPU."},
 		{DTLBMissPct, "dTLB miss rate", "%", Ratio, Down, "dTLB-load-misses / dTLB-loads of one counter group", "", "Share of dTLB loads that missed. It means different things on Intel, AMD and ARM."},

@@ -54,6 +54,7 @@ func Derive(prev, cur *Sample) Frame {
 		}
 		d.readings(p, b, elapsed.Seconds())
 		f.Backends = append(f.Backends, backendRows(p, b, elapsed.Seconds())...)
+		d.serverFaults(p, b, elapsed.Seconds())
 	}
 	d.wholes()
 	d.load()
@@ -251,21 +252,60 @@ func (d *deriver) ratio(id, over, under string, factor float64, sameGroup bool) 
 // ticksPerSecond is USER_HZ, 100 on every Linux that Go runs on.
 const ticksPerSecond = 100
 
+// ident tells processes apart, also when a pid is used again.
+type ident struct {
+	pid   int
+	start uint64
+}
+
+func byIdent(b *Batch) map[ident]*Backend {
+	m := map[ident]*Backend{}
+	if b != nil {
+		for i := range b.Backends {
+			m[ident{b.Backends[i].Pid, b.Backends[i].StartTicks}] = &b.Backends[i]
+		}
+	}
+	return m
+}
+
+// serverFaults sums the page faults of the server's processes over the
+// interval. A process that was not there before counts from its start.
+func (d *deriver) serverFaults(prev, cur *Batch, seconds float64) {
+	if len(cur.Backends) == 0 {
+		return
+	}
+	k := Key{ServerPageFaults, ""}
+	if prev == nil || len(prev.Backends) == 0 || seconds <= 0 {
+		d.frame.Values[k] = Value{Missing: reasonFirst}
+		return
+	}
+	before := byIdent(prev)
+	var sum float64
+	readable := false
+	for _, b := range cur.Backends {
+		if b.Use == nil || b.Own {
+			continue
+		}
+		readable = true
+		faults := b.Use.MinorFaults + b.Use.MajorFaults
+		if p := before[ident{b.Pid, b.StartTicks}]; p != nil && p.Use != nil {
+			if was := p.Use.MinorFaults + p.Use.MajorFaults; was <= faults {
+				faults -= was
+			}
+		}
+		sum += float64(faults)
+	}
+	if !readable {
+		return // the backends' probe says why
+	}
+	d.frame.Values[k] = Value{V: sum / seconds, Delta: sum}
+}
+
 func backendRows(prev, cur *Batch, seconds float64) []BackendRow {
 	if len(cur.Backends) == 0 {
 		return nil
 	}
-	type ident struct {
-		pid   int
-		start uint64
-	}
-	before := map[ident]*Backend{}
-	if prev != nil {
-		for i := range prev.Backends {
-			b := &prev.Backends[i]
-			before[ident{b.Pid, b.StartTicks}] = b
-		}
-	}
+	before := byIdent(prev)
 	rows := make([]BackendRow, len(cur.Backends))
 	for i, b := range cur.Backends {
 		rows[i] = BackendRow{Backend: b, Rates: backendRates(before[ident{b.Pid, b.StartTicks}], &b, seconds)}

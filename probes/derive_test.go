@@ -131,6 +131,28 @@ func TestBackendRatesNeedTheSameProcess(t *testing.T) {
 	}
 }
 
+func TestServerPageFaultsAreTheProcessesOwn(t *testing.T) {
+	b := func(pid int, start, min, maj uint64, own bool) Backend {
+		return Backend{Pid: pid, StartTicks: start, Own: own, Use: &BackendUse{MinorFaults: min, MajorFaults: maj}}
+	}
+	p, c := pair(
+		Batch{Probe: "backends", Backends: []Backend{b(1, 7, 1000, 5, false), b(2, 7, 500, 0, false), b(3, 7, 10, 0, true)}},
+		Batch{Probe: "backends", Offset: time.Second, Backends: []Backend{
+			b(1, 7, 1040, 7, false), // 42 more
+			b(2, 9, 30, 0, false),   // another process with the pid of one that ended
+			b(3, 7, 99, 0, true),    // pgtlb's own
+			{Pid: 4},                // not readable
+		}})
+	f := Derive(p, c)
+	if v := f.Get(ServerPageFaults); v.Delta != 72 || v.V != 36 {
+		t.Errorf("%+v, want 72 in 2 s", v)
+	}
+	first := Derive(nil, c)
+	if v := first.Get(ServerPageFaults); v.OK() {
+		t.Errorf("first sample: %+v", v)
+	}
+}
+
 func TestSampleSurvivesJSON(t *testing.T) {
 	p, c := pair(
 		Batch{Probe: "load", Readings: []Reading{{ID: Transactions, Label: "a", Value: 1}}},

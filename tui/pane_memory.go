@@ -14,7 +14,10 @@ import (
 // were since the load started.
 func (sc *scene) faultsPane() pane {
 	p := pane{title: "Page faults/s", metrics: []string{
-		probes.PageFaults, probes.PageFaultsMinor, probes.PageFaultsMajor, probes.ContextSwitches, probes.TLBShootdowns}}
+		probes.PageFaults, probes.PageFaultsMinor, probes.PageFaultsMajor, probes.ServerPageFaults, probes.ContextSwitches, probes.TLBShootdowns}}
+	if sc.comparable(probes.ServerPageFaults) {
+		return sc.serverFaults(p)
+	}
 	id := probes.PageFaultsMinor
 	if !sc.has(id) {
 		id = probes.PageFaults
@@ -44,11 +47,33 @@ func (sc *scene) faultsPane() pane {
 		}
 		p.figs = append(p.figs, fig{"major " + trial.Short(major.V), st, 1})
 	}
+	if own := sc.now(probes.ServerPageFaults, ""); own.OK() {
+		p.figs = append(p.figs, fig{"server " + trial.Short(own.V), stDim, 3})
+	}
 	if sc.st.Run != nil {
 		if f := sc.st.Run.Summary.Get(probes.PageFaults); f.OK() {
 			p.figs = append(p.figs, fig{"total " + trial.Short(f.Total), stDim, 2})
 		}
 	}
+	return p
+}
+
+// comparable tells whether a comparison is on and both sides have the metric.
+func (sc *scene) comparable(id string) bool {
+	return sc.st.Compare && sc.st.Baseline != nil &&
+		sc.st.Baseline.Summary.Get(id).OK() && runFigure(sc.st, id, "").OK()
+}
+
+// serverFaults compares the faults of the server's own processes: the machine's
+// hold those of everything else that ran, which differ between two runs for
+// other reasons.
+func (sc *scene) serverFaults(p pane) pane {
+	id := probes.ServerPageFaults
+	p.title = "Server page faults/s"
+	p.spark = sc.line(id, "", stOne, '*')
+	p.spark.area = true
+	p.chart = sc.newChart(trial.Short, p.spark, sc.baseline(id, ""))
+	p.figs = append(sc.comparedNow(sc.now(id, ""), trial.Short, stOne, "now "), sc.versus(id, "", true)...)
 	return p
 }
 
@@ -59,6 +84,10 @@ func (sc *scene) tablesPane() pane {
 		probes.PageTables, probes.PageTableBackendsSum, probes.PageTableMaxBackend, probes.HugetlbUsed,
 		probes.AnonHuge, probes.ShmemHuge, probes.MemAvailable}}
 	p.rows = sc.poolRows()
+	if sc.comparable(probes.PageTableMaxBackend) {
+		largest := append([]fig{{"largest backend", stPlain, 1}}, sc.versus(probes.PageTableMaxBackend, "", false)...)
+		p.rows = append([]row{func(c *canvas, x, y, w int) { drawFigs(c, x, y, w, fitFigs(largest, w)) }}, p.rows...)
+	}
 	if !sc.has(probes.PageTables) {
 		p.why = sc.why(probes.PageTables)
 		return p

@@ -47,9 +47,12 @@ const mostBars = 40
 // chartsOf draws the report's metrics; one that no run has is left out.
 func chartsOf(metrics []probes.Metric, cand, base []probes.Frame) []Chart {
 	var out []Chart
-	ids := []string{probes.TPS, probes.LatencyP99, probes.PageFaults, probes.PageTables, probes.PageTableMaxBackend}
+	ids := []string{probes.TPS, probes.LatencyP99, probes.ServerPageFaults, probes.PageTables, probes.PageTableMaxBackend}
 	if _, _, load := LoadWindow(cand); !load {
 		ids[0], ids[1] = probes.ServerTPS, probes.ServerLatencyMean
+	}
+	if _, ok := seriesOf(ids[2], cand); !ok {
+		ids[2] = probes.PageFaults
 	}
 	for _, id := range ids {
 		m, _ := find(metrics, id)

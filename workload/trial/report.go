@@ -157,7 +157,7 @@ func sentence(base *Arm, cand Arm) string {
 		subject = "With " + pageSize(cand.Meta.Pages) + " pages instead of " + pageSize(base.Meta.Pages)
 	}
 	var parts []string
-	for _, id := range []string{probes.TPS, probes.LatencyMean, probes.PageFaults, probes.DTLBMissPct, probes.PageTableMaxBackend} {
+	for _, id := range []string{probes.TPS, probes.LatencyMean, faultsOf(base.Summary, cand.Summary), probes.DTLBMissPct, probes.PageTableMaxBackend} {
 		m := probes.MustLookup(id)
 		b, c := base.Summary.Get(id), fig(id)
 		if !b.OK() || !c.OK() {
@@ -170,6 +170,17 @@ func sentence(base *Arm, cand Arm) string {
 		return subject + ": no figure was measured in both runs."
 	}
 	return subject + ": " + strings.Join(parts, ", ") + "."
+}
+
+// faultsOf chooses the page faults to speak of: the server's own where all the
+// runs have them, since the machine's hold those of everything else that ran.
+func faultsOf(all ...*Summary) string {
+	for _, s := range all {
+		if !s.Get(probes.ServerPageFaults).OK() {
+			return probes.PageFaults
+		}
+	}
+	return probes.ServerPageFaults
 }
 
 // pageSize writes a page mode for people: "2 MB".
@@ -189,7 +200,7 @@ func brief(difference string) string {
 // alone is the sentence of a run without a baseline.
 func alone(a Arm) string {
 	var parts []string
-	for _, id := range []string{probes.TPS, probes.ServerTPS, probes.LatencyMean, probes.LatencyP99, probes.PageFaults, probes.DTLBMissPct, probes.PageTableMaxBackend} {
+	for _, id := range []string{probes.TPS, probes.ServerTPS, probes.LatencyMean, probes.LatencyP99, faultsOf(a.Summary), probes.DTLBMissPct, probes.PageTableMaxBackend} {
 		m := probes.MustLookup(id)
 		f := a.Summary.Get(id)
 		if !f.OK() || id == probes.ServerTPS && a.Summary.Get(probes.TPS).OK() {
@@ -215,7 +226,7 @@ func reportRows(metrics []probes.Metric, base *Arm, cand Arm) []ReportRow {
 	if !measured(probes.TPS) {
 		ids = []string{probes.ServerTPS, probes.ServerLatencyMean}
 	}
-	ids = append(ids, probes.PageFaults, probes.PageFaultsMinor, probes.PageFaultsMajor, probes.DTLBLoads, probes.DTLBMissPct,
+	ids = append(ids, probes.ServerPageFaults, probes.PageFaults, probes.PageFaultsMinor, probes.PageFaultsMajor, probes.DTLBLoads, probes.DTLBMissPct,
 		probes.DTLBMissesPerKInstr, probes.WalkCyclesPct)
 	if measured(probes.CyclesKernel) || measured(probes.CyclesUser) {
 		ids = append(ids, probes.CyclesKernel, probes.CyclesUser)

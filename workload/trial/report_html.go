@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"sync"
 
 	"pgtlb/probes"
@@ -57,7 +58,11 @@ func WriteHTML(w io.Writer, r Report) error {
 // keyRows picks the rows that are written large: those that have a figure.
 func keyRows(r Report) []ReportRow {
 	var out []ReportRow
-	for _, id := range []string{probes.TPS, probes.ServerTPS, probes.LatencyP99, probes.PageFaults, probes.PageTableMaxBackend} {
+	faults := probes.PageFaults
+	if slices.ContainsFunc(r.Rows, func(row ReportRow) bool { return row.Metric == probes.ServerPageFaults }) {
+		faults = probes.ServerPageFaults
+	}
+	for _, id := range []string{probes.TPS, probes.ServerTPS, probes.LatencyP99, faults, probes.PageTableMaxBackend} {
 		for _, row := range r.Rows {
 			if row.Metric == id && row.Cand.Main != "n/a" {
 				out = append(out, row)

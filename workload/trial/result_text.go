@@ -64,7 +64,7 @@ func (o Observed) text(line func(format string, args ...any)) {
 	line("server: PostgreSQL %s, %s", orNone(o.Server), orNone(probes.Clean(o.meta.Server.Where)))
 	line("measured: %s", Seconds(o.DurationS))
 	for _, id := range []string{
-		probes.ServerTPS, probes.PageFaults, probes.PageFaultsMinor, probes.PageFaultsMajor, probes.DTLBLoads, probes.DTLBLoadMisses,
+		probes.ServerTPS, probes.ServerPageFaults, probes.PageFaults, probes.PageFaultsMinor, probes.PageFaultsMajor, probes.DTLBLoads, probes.DTLBLoadMisses,
 		probes.DTLBMissPct, probes.DTLBMissesPerKInstr, probes.WalkCyclesPct, probes.CyclesUser, probes.CyclesKernel,
 		probes.CPUUser, probes.CPUKernel, probes.ContextSwitches, probes.TLBShootdowns,
 	} {
