@@ -39,6 +39,7 @@ func (p *process) fill(b *Backend) {
 type processTable struct {
 	roots Roots
 	procs map[int]*process
+	title string // the postmaster's, which its children have at first
 	round uint64
 	buf   []byte
 }
@@ -51,6 +52,11 @@ func newProcessTable(roots Roots) *processTable {
 // are valid until the next read. Without any the error says why.
 func (t *processTable) read(pm postmaster) ([]*process, error) {
 	t.round++
+	title, err := readTitle(t.roots, pm.pid)
+	if err != nil {
+		return nil, err
+	}
+	t.title = title
 	root, err := t.look(pm.pid)
 	switch {
 	case err != nil:
@@ -147,9 +153,9 @@ func (t *processTable) refresh(p *process) error {
 	if err != nil {
 		return err
 	}
-	p.role = roleOfTitle(title)
+	p.role = roleOfTitle(title, t.title)
 	// A new process takes its title a moment after its start.
-	p.named = p.role != "starting"
+	p.named = p.role != roleStarting && p.role != roleOther
 	return nil
 }
 

@@ -6,6 +6,12 @@ import "strings"
 const (
 	RoleClient     = "client"
 	RolePostmaster = "postmaster"
+	// roleStarting is a child of the postmaster that has not taken its title yet.
+	roleStarting = "starting"
+	// roleOther is a child that is no process of the server: a shell of
+	// ssl_passphrase_command, or where the postmaster is pid 1 of a container
+	// whatever lost its parent there, such as a job of archive_command.
+	roleOther = "other"
 )
 
 // roleOf shortens PostgreSQL's backend_type. Types of extensions stay as they are.
@@ -29,12 +35,14 @@ func roleOf(backendType string) string {
 
 // roleOfTitle takes the role from the title that PostgreSQL gives a process,
 // "postgres: [cluster_name: ]role …", for the processes that pg_stat_activity
-// does not list. A title that is none is that of a process which has just
-// started and still has the postmaster's.
-func roleOfTitle(title string) string {
+// does not list. A process which has just started still has the postmaster's.
+func roleOfTitle(title, postmaster string) string {
 	rest, ok := strings.CutPrefix(title, "postgres: ")
-	if !ok {
-		return "starting"
+	switch {
+	case !ok && title != "" && title == postmaster:
+		return roleStarting
+	case !ok:
+		return roleOther
 	}
 	if role, ok := knownTitle(rest); ok {
 		return role

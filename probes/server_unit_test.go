@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,12 +36,52 @@ func TestRoles(t *testing.T) {
 		"postgres: main: bob shop [local] idle":              "client",
 		"postgres: loggerhead db [local] idle":               "client",
 		"/usr/lib/postgresql/15/bin/postgres -D /srv/pgdata": "starting",
-		"": "starting",
+		"sh -c cp pg_wal/000000010000000000000001 /archive":  "other",
+		"": "other",
 	} {
-		if got := roleOfTitle(in); got != want {
+		if got := roleOfTitle(in, "/usr/lib/postgresql/15/bin/postgres -D /srv/pgdata"); got != want {
 			t.Errorf("roleOfTitle(%q) = %q, want %q", in, got, want)
 		}
 	}
+}
+
+// The server is pid 1 of a container, where a job of archive_command that lost
+// its parent becomes the postmaster's child.
+func TestChildrenThatAreNotTheServers(t *testing.T) {
+	roots := Roots{Proc: t.TempDir(), Sys: t.TempDir()}
+	put := func(path, text string) {
+		t.Helper()
+		path = filepath.Join(roots.Proc, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const first = "postgres\x00-D\x00/srv/pgdata\x00"
+	for pid, cmdline := range map[string]string{"1": first, "30": "postgres: archiver \x00\x00", "31": "sh\x00-c\x00gzip x\x00", "32": first, "33": ""} {
+		put(pid+"/stat", pid+" (x) S 1 1 1 0 -1 0 1 0 1 0 1 1 0 0 20 0 1 0 500 1 1 1\n")
+		put(pid+"/status", "Pid:\t"+pid+"\n")
+		put(pid+"/cmdline", cmdline)
+	}
+	put("1/task/1/children", "30 31 32 33 ")
+	table := newProcessTable(roots)
+	defer table.close()
+	check := func(want map[int]string) {
+		t.Helper()
+		list, err := table.read(postmaster{pid: 1, start: 500})
+		got := map[int]string{}
+		for _, p := range list {
+			got[p.pid] = p.role
+		}
+		if err != nil || !maps.Equal(got, want) {
+			t.Errorf("%v, %v; want %v", got, err, want)
+		}
+	}
+	check(map[int]string{1: RolePostmaster, 30: "archiver", 31: "other", 32: "starting", 33: "other"})
+	put("32/cmdline", "postgres: io worker 0\x00")
+	check(map[int]string{1: RolePostmaster, 30: "archiver", 31: "other", 32: "io worker", 33: "other"})
 }
 
 func TestProcStat(t *testing.T) {
@@ -391,7 +432,7 @@ func FuzzParseSmaps(f *testing.F) {
 func FuzzRoleOfTitle(f *testing.F) {
 	f.Add("postgres: a: b: logger ")
 	f.Fuzz(func(t *testing.T, title string) {
-		if role := roleOfTitle(title); role == "" {
+		if role := roleOfTitle(title, "postgres -D x"); role == "" {
 			t.Fatalf("%q has no role", title)
 		}
 	})
