@@ -59,7 +59,7 @@ func checkInfo(t *testing.T, s *probes.Server, c *lab.Cluster) {
 	if strconv.Itoa(info.PostmasterPid) != want || info.NoPostmasterWhy != "" {
 		t.Errorf("postmaster %d (%s), postmaster.pid says %s", info.PostmasterPid, info.NoPostmasterWhy, want)
 	}
-	if !strings.HasPrefix(info.Version, c.Server().Version) || info.VersionNum/10000 != c.Server().Major {
+	if info.Version != c.Server().Version || info.VersionNum/10000 != c.Server().Major {
 		t.Errorf("version %q %d, want %s", info.Version, info.VersionNum, c.Server().Version)
 	}
 	if info.DataDir != c.Data() || !strings.HasPrefix(info.Where, "socket /") || info.SharedBuffersKB != 64*1024 || info.MaxConnections == 0 {

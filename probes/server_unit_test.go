@@ -84,6 +84,17 @@ func TestChildrenThatAreNotTheServers(t *testing.T) {
 	check(map[int]string{1: RolePostmaster, 30: "archiver", 31: "other", 32: "io worker", 33: "other"})
 }
 
+func TestVersionIsThePlainNumber(t *testing.T) {
+	for in, want := range map[string]string{
+		"15.18 (Debian 15.18-0+deb12u1)": "15.18", "15.18": "15.18", "17.6 (Ubuntu 17.6-1.pgdg24.04+1)": "17.6",
+		"18beta2": "18beta2", "13.22\x1b(odd)": "13.22", "": "",
+	} {
+		if got := plainVersion(in); got != want {
+			t.Errorf("%q gives %q, want %q", in, got, want)
+		}
+	}
+}
+
 func TestProcStat(t *testing.T) {
 	s, err := parseProcStat([]byte("4243 (post) gres (x)) S 4200 4243 4243 0 -1 4194560 5321 0 7 0 41 12 0 0 20 0 1 0 83065 3133440 407 1844 1 2\n"))
 	want := procStat{ppid: 4200, start: 83065, use: BackendUse{MinorFaults: 5321, MajorFaults: 7, User: 41, Kernel: 12}}

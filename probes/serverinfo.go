@@ -89,8 +89,7 @@ func scanServer(row pgx.Row, info *ServerInfo, f *serverFacts) error {
 	if err != nil {
 		return err
 	}
-	// Distributions add their own version: "15.18 (Debian 15.18-0+deb12u1)".
-	info.Version, _, _ = strings.Cut(Clean(info.Version), " ")
+	info.Version = plainVersion(info.Version)
 	info.Database, info.User = Clean(info.Database), Clean(info.User)
 	info.SharedBuffersKB = uint64(sharedBuffers)
 	if dataDir != nil {
@@ -106,6 +105,13 @@ func scanServer(row pgx.Row, info *ServerInfo, f *serverFacts) error {
 		info.MaxConnections = *maxConnections
 	}
 	return nil
+}
+
+// plainVersion leaves out what distributions add to the version:
+// "15.18 (Debian 15.18-0+deb12u1)".
+func plainVersion(version string) string {
+	plain, _, _ := strings.Cut(Clean(version), " ")
+	return plain
 }
 
 // publicSettings cleans the settings and leaves out those that may hold a
