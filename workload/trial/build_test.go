@@ -76,9 +76,9 @@ func (b builder) samples() []probes.Sample {
 
 // spread gives each client backend the faults of the machine in equal parts.
 func spread(faults float64, backends []probes.Backend) {
-	for _, b := range backends {
-		if b.Role == clientRole {
-			b.Use = &probes.BackendUse{MinorFaults: uint64(faults) / uint64(len(backends))}
+	for i := range backends {
+		if backends[i].Role == clientRole {
+			backends[i].Use = &probes.BackendUse{MinorFaults: uint64(faults) / uint64(len(backends))}
 		}
 	}
 }
