@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"path/filepath"
 )
 
 // openCPU offers the machine's CPU time by kind, in seconds, and the number of
 // tasks that run or wait for a processor.
 func openCPU(roots Roots) (Probe, []Miss) {
-	path := filepath.Join(roots.Proc, "stat")
+	path := roots.ProcPath("stat")
 	var file fileBuffer
 	return openSource("cpu", metricsOf(CPUUser, CPUKernel, CPUIdle, CPUSteal, RunQueue), func() ([]Reading, []Miss, error) {
 		b, err := file.read(path)

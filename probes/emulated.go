@@ -2,7 +2,6 @@ package probes
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 )
 
@@ -35,8 +34,8 @@ const qemuArm = "ARM implementer 0x00 part 0x051"
 // boardModel is the machine's name in its device tree; empty where there is none.
 func boardModel(roots Roots) string {
 	for _, path := range []string{
-		filepath.Join(roots.Proc, "device-tree/model"),
-		filepath.Join(roots.Sys, "firmware/devicetree/base/model"),
+		roots.ProcPath("device-tree/model"),
+		roots.SysPath("firmware/devicetree/base/model"),
 	} {
 		if b, err := os.ReadFile(path); err == nil {
 			return Clean(strings.TrimRight(string(b), "\x00\n"))
@@ -47,7 +46,7 @@ func boardModel(roots Roots) string {
 
 // paravirtualClock tells whether a hypervisor lends its clock to this machine.
 func paravirtualClock(roots Roots) bool {
-	clocks, err := readText(filepath.Join(roots.Sys, "devices/system/clocksource/clocksource0/available_clocksource"))
+	clocks, err := readText(roots.SysPath("devices/system/clocksource/clocksource0/available_clocksource"))
 	if err != nil {
 		return false
 	}

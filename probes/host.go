@@ -3,7 +3,6 @@ package probes
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -22,23 +21,23 @@ func ReadHost(roots Roots) (Host, error) {
 		}
 		return s
 	}
-	h.Hostname = text(filepath.Join(roots.Proc, "sys/kernel/hostname"))
-	h.Kernel = text(filepath.Join(roots.Proc, "sys/kernel/osrelease"))
+	h.Hostname = text(roots.ProcPath("sys/kernel/hostname"))
+	h.Kernel = text(roots.ProcPath("sys/kernel/osrelease"))
 
-	cpu, err := os.ReadFile(filepath.Join(roots.Proc, "cpuinfo"))
+	cpu, err := os.ReadFile(roots.ProcPath("cpuinfo"))
 	if err != nil {
-		errs = append(errs, unreadable(filepath.Join(roots.Proc, "cpuinfo"), err, ""))
+		errs = append(errs, unreadable(roots.ProcPath("cpuinfo"), err, ""))
 	}
 	info := parseCPUInfo(cpu)
 	h.CPUModel, h.CPUs = info.model, info.count
 	h.Virtual, h.Emulated = virtual(roots, info), emulated(roots, info)
 
-	if stat, err := os.ReadFile(filepath.Join(roots.Proc, "stat")); err == nil {
+	if stat, err := os.ReadFile(roots.ProcPath("stat")); err == nil {
 		if t, err := parseCPUTimes(stat); err == nil && t.bootTime > 0 {
 			h.BootTime = time.Unix(int64(t.bootTime), 0)
 		}
 	}
-	if m, err := readMeminfo(roots); err != nil {
+	if m, err := ReadMeminfo(roots); err != nil {
 		errs = append(errs, err)
 	} else {
 		h.MemTotalKB = *m.MemTotal
@@ -62,7 +61,7 @@ func readText(path string) (string, error) {
 // osName is the distribution, known only for the running system: its file is
 // not below the mount points that can be replaced.
 func osName(roots Roots) string {
-	if roots != SystemRoots() {
+	if !roots.areSystem() {
 		return "linux"
 	}
 	for _, path := range []string{"/etc/os-release", "/usr/lib/os-release"} {
@@ -179,11 +178,11 @@ func virtual(roots Roots, cpu cpuInfo) string {
 }
 
 func hypervisor(roots Roots, cpu cpuInfo) string {
-	if t, err := readText(filepath.Join(roots.Sys, "hypervisor/type")); err == nil && t != "" {
+	if t, err := readText(roots.SysPath("hypervisor/type")); err == nil && t != "" {
 		return "virtual machine (" + t + ")"
 	}
-	vendor, _ := readText(filepath.Join(roots.Sys, "class/dmi/id/sys_vendor"))
-	product, _ := readText(filepath.Join(roots.Sys, "class/dmi/id/product_name"))
+	vendor, _ := readText(roots.SysPath("class/dmi/id/sys_vendor"))
+	product, _ := readText(roots.SysPath("class/dmi/id/product_name"))
 	both := vendor + " " + product
 	for _, known := range []string{"QEMU", "KVM", "VMware", "VirtualBox", "Google Compute Engine", "Amazon EC2", "Virtual Machine", "OpenStack", "Xen", "Bochs", "Parallels"} {
 		// Amazon's bare metal instances have the vendor too, but no hypervisor.
@@ -200,7 +199,7 @@ func hypervisor(roots Roots, cpu cpuInfo) string {
 // container looks for the traces that container managers leave in the cgroup of
 // this process and, on the running system, in the root directory.
 func container(roots Roots) string {
-	b, err := os.ReadFile(filepath.Join(roots.Proc, "self/cgroup"))
+	b, err := os.ReadFile(roots.ProcPath("self/cgroup"))
 	if err == nil {
 		for _, known := range []string{"kubepods", "docker", "libpod", "lxc", "containerd", "garden"} {
 			if strings.Contains(string(b), known) {
@@ -208,7 +207,7 @@ func container(roots Roots) string {
 			}
 		}
 	}
-	if roots != SystemRoots() {
+	if !roots.areSystem() {
 		return ""
 	}
 	for path, name := range map[string]string{"/.dockerenv": "docker", "/run/.containerenv": "podman"} {

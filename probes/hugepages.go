@@ -44,7 +44,7 @@ func PoolLabel(pageKB int) string { return strconv.Itoa(pageKB) + "kB" }
 // ReadPools returns the explicit huge page pool of every size, smallest first.
 // The error wraps ErrUnavailable where the kernel has none.
 func ReadPools(roots Roots) ([]Pool, error) {
-	dir := filepath.Join(roots.Sys, "kernel/mm/hugepages")
+	dir := roots.SysPath("kernel/mm/hugepages")
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, unreadable(dir, err, "the kernel has no explicit huge pages (CONFIG_HUGETLBFS), or /sys is not mounted")
@@ -55,7 +55,7 @@ func ReadPools(roots Roots) ([]Pool, error) {
 		if !ok {
 			continue
 		}
-		p, err := readPool(filepath.Join(dir, e.Name()), kb)
+		p, err := ReadPool(roots, kb)
 		if err != nil {
 			return nil, err
 		}
@@ -85,7 +85,15 @@ func parsePoolName(name string) (int, bool) {
 	return int(n), true
 }
 
-func readPool(dir string, pageKB int) (Pool, error) {
+// PoolDir is where sysfs shows the pool of huge pages of one size.
+func PoolDir(roots Roots, pageKB int) string {
+	return roots.SysPath("kernel/mm/hugepages", "hugepages-"+PoolLabel(pageKB))
+}
+
+// ReadPool returns the explicit huge page pool of one size. The error wraps
+// ErrUnavailable where the machine has none of that size.
+func ReadPool(roots Roots, pageKB int) (Pool, error) {
+	dir := PoolDir(roots, pageKB)
 	p := Pool{PageKB: pageKB}
 	for _, f := range []struct {
 		name string

@@ -23,12 +23,12 @@ func hugePagesOf(roots Roots, info ServerInfo, f serverFacts) HugePages {
 func judgeInUse(h *HugePages, roots Roots, info ServerInfo, f serverFacts, wanted int) {
 	why := info.NoPostmasterWhy
 	if info.PostmasterPid != 0 {
-		kb, proof, err := ProvePages(roots, info.PostmasterPid)
+		proof, err := ProvePages(roots, info.PostmasterPid)
 		if err == nil {
-			h.PageKB, h.Proof, h.InUse = kb, proof, "off"
+			h.PageKB, h.Proof, h.InUse = proof.PageKB, proof.Words, "off"
 			// Ordinary pages have 64 kB at most (ARM, POWER); the smallest huge
 			// page that PostgreSQL could get there is 2 MB.
-			if kb > 64 {
+			if proof.PageKB > 64 {
 				h.InUse = "on"
 			}
 			return
@@ -74,7 +74,7 @@ func wantedPageKB(roots Roots, f serverFacts) int {
 	if f.hugePageKB != nil && *f.hugePageKB > 0 {
 		return int(*f.hugePageKB)
 	}
-	m, err := readMeminfo(roots)
+	m, err := ReadMeminfo(roots)
 	if err != nil || m.Hugepagesize == nil {
 		return 0
 	}
@@ -100,14 +100,9 @@ func neededPages(roots Roots, info ServerInfo, f serverFacts, wanted int) int {
 
 // shortage is how many pages the pool of that size lacks now.
 func shortage(roots Roots, pageKB, needed int) int {
-	pools, err := ReadPools(roots)
+	p, err := ReadPool(roots, pageKB)
 	if err != nil {
 		return 0
 	}
-	for _, p := range pools {
-		if p.PageKB == pageKB {
-			return max(0, needed-p.Available())
-		}
-	}
-	return 0
+	return max(0, needed-p.Available())
 }

@@ -3,12 +3,11 @@ package probes
 import (
 	"bytes"
 	"fmt"
-	"path/filepath"
 )
 
 // openInterrupts offers the TLB shootdowns of /proc/interrupts.
 func openInterrupts(roots Roots) (Probe, []Miss) {
-	path := filepath.Join(roots.Proc, "interrupts")
+	path := roots.ProcPath("interrupts")
 	var file fileBuffer
 	return openSource("interrupts", metricsOf(TLBShootdowns), func() ([]Reading, []Miss, error) {
 		b, err := file.read(path)

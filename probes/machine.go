@@ -31,8 +31,16 @@ type Pool struct {
 // Touched is the number of pages that some process really uses.
 func (p Pool) Touched() int { return p.Total - p.Free }
 
-// Available is the number of pages that a new user can still have.
-func (p Pool) Available() int { return p.Free - p.Reserved }
+// Available is the number of pages that a new user can still have: free alone
+// also counts pages that are promised to running ones.
+func (p Pool) Available() int { return max(p.Free-p.Reserved, 0) }
+
+// Committed is the number of pages that hold memory or are promised to somebody.
+func (p Pool) Committed() int { return p.Total - p.Free + p.Reserved }
+
+// Persistent is the number an administrator set; the kernel adds surplus pages
+// to the total on its own.
+func (p Pool) Persistent() int { return p.Total - p.Surplus }
 
 // ServerInfo describes the PostgreSQL server.
 type ServerInfo struct {

@@ -2,7 +2,6 @@ package probes
 
 import (
 	"errors"
-	"path/filepath"
 
 	"github.com/prometheus/procfs"
 )
@@ -11,7 +10,7 @@ import (
 func openMeminfo(roots Roots) (Probe, []Miss) {
 	wanted := metricsOf(PageTables, SecPageTables, MemTotal, MemAvailable, AnonHuge, ShmemHuge)
 	return openSource("meminfo", wanted, func() ([]Reading, []Miss, error) {
-		m, err := readMeminfo(roots)
+		m, err := ReadMeminfo(roots)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -20,9 +19,12 @@ func openMeminfo(roots Roots) (Probe, []Miss) {
 	})
 }
 
-func readMeminfo(roots Roots) (procfs.Meminfo, error) {
-	path := filepath.Join(roots.Proc, "meminfo")
-	pfs, err := procfs.NewFS(roots.Proc)
+// ReadMeminfo reads /proc/meminfo, in kB. MemTotal is always there; what this
+// kernel does not have is nil. Where the file cannot be read the error wraps
+// ErrUnavailable.
+func ReadMeminfo(roots Roots) (procfs.Meminfo, error) {
+	path := roots.ProcPath("meminfo")
+	pfs, err := procfs.NewFS(roots.ProcPath())
 	if err != nil {
 		// Its error names the mount point only in words; ask the file itself.
 		var f fileBuffer

@@ -83,7 +83,7 @@ func OpenPerf(ctx context.Context, roots Roots, scope PerfScope, postmasterPid i
 }
 
 func openPerf(ctx context.Context, roots Roots, scope perf.Scope, pm postmaster) (Probe, []Miss) {
-	set, missing, err := perf.Open(perf.Options{Scope: scope, Root: filepath.Dir(roots.Proc)})
+	set, missing, err := perf.Open(perf.Options{Scope: scope, Root: filepath.Dir(roots.ProcPath())})
 	if err != nil {
 		return nil, perfMisses(nil, missing, perfUnavailable(err))
 	}

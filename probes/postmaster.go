@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 )
@@ -30,7 +29,7 @@ func findPostmaster(roots Roots, c *session) (postmaster, error) {
 	}
 	candidates, err := sessionCandidates(roots, c)
 	if err != nil {
-		return postmaster{}, sqlOnly(fmt.Sprintf("%s cannot be read (%v)", roots.Proc, err), "")
+		return postmaster{}, sqlOnly(fmt.Sprintf("%s cannot be read (%v)", roots.ProcPath(), err), "")
 	}
 	found := 0
 	denied := false
@@ -67,7 +66,7 @@ func sessionCandidates(roots Roots, c *session) ([]int, error) {
 			}
 		}
 	}
-	return listPids(roots)
+	return ListPids(roots)
 }
 
 // isSession tells whether a process is the backend of this session.
@@ -120,18 +119,18 @@ func noPostmaster(roots Roots, found int, denied bool) error {
 	case found > 1:
 		return sqlOnly("more than one process looks like this session, so none is taken", "")
 	case hidesPids(roots):
-		return sqlOnly(roots.Proc+" is mounted with hidepid, which hides the server's processes", asOwner)
+		return sqlOnly(roots.ProcPath()+" is mounted with hidepid, which hides the server's processes", asOwner)
 	case denied:
-		return sqlOnly("permission denied on the processes below "+roots.Proc, asOwner)
+		return sqlOnly("permission denied on the processes below "+roots.ProcPath(), asOwner)
 	}
-	return sqlOnly("no process below "+roots.Proc+" serves this session; the server runs on another machine or in another pid namespace",
+	return sqlOnly("no process below "+roots.ProcPath()+" serves this session; the server runs on another machine or in another pid namespace",
 		"run pgtlb on the server's host")
 }
 
 // hidesPids tells whether proc is mounted so that other users' processes are
 // not seen, or seen and not readable.
 func hidesPids(roots Roots) bool {
-	b, err := os.ReadFile(filepath.Join(roots.Proc, "self/mounts"))
+	b, err := os.ReadFile(roots.ProcPath("self/mounts"))
 	if err != nil {
 		return false
 	}

@@ -38,13 +38,3 @@ type Probe interface {
 	Read(ctx context.Context) (Batch, error)
 	Close() error
 }
-
-// Roots are the mount points that probes read below, so that tests and saved
-// snapshots of other machines can stand in for the real ones.
-type Roots struct {
-	Proc string // normally /proc
-	Sys  string // normally /sys
-}
-
-// SystemRoots returns the mount points of the running system.
-func SystemRoots() Roots { return Roots{Proc: "/proc", Sys: "/sys"} }

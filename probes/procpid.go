@@ -11,6 +11,7 @@ import (
 
 // procStat is what pgtlb takes from /proc/PID/stat.
 type procStat struct {
+	state byte // R, S, D, Z, …
 	ppid  int
 	start uint64 // ticks since boot
 	use   BackendUse
@@ -28,6 +29,9 @@ func parseProcStat(b []byte) (procStat, error) {
 	n := 2 // number of the field, as in proc(5)
 	for f := range bytes.FieldsSeq(b[i+1:]) {
 		n++
+		if n == 3 {
+			s.state = f[0]
+		}
 		if n != 4 && n != 10 && n != 12 && n != 14 && n != 15 && n != 22 {
 			continue
 		}
@@ -115,7 +119,7 @@ func parseProcStatus(b []byte) (procStatus, error) {
 
 // pidPath is the path of a file of a process.
 func pidPath(roots Roots, pid int, name string) string {
-	return filepath.Join(roots.Proc, strconv.Itoa(pid), name)
+	return roots.ProcPath(strconv.Itoa(pid), name)
 }
 
 func readProcStat(roots Roots, pid int) (procStat, error) {
@@ -124,6 +128,20 @@ func readProcStat(roots Roots, pid int) (procStat, error) {
 		return procStat{}, err
 	}
 	return parseProcStat(b)
+}
+
+// StartTicks is when a process started, in ticks of 1/100 s since the boot; with
+// the pid it identifies the process. One that has ended and was not waited for
+// counts as gone. Other errors are those of reading /proc/PID/stat.
+func StartTicks(roots Roots, pid int) (uint64, error) {
+	s, err := readProcStat(roots, pid)
+	if err != nil {
+		return 0, fmt.Errorf("reading the start of process %d: %w", pid, err)
+	}
+	if s.state == 'Z' || s.state == 'X' {
+		return 0, &Unavailable{What: fmt.Sprintf("process %d", pid), Reason: "the process has ended"}
+	}
+	return s.start, nil
 }
 
 func readProcStatus(roots Roots, pid int) (procStatus, error) {
@@ -145,9 +163,9 @@ func readTitle(roots Roots, pid int) (string, error) {
 	return string(bytes.TrimRight(bytes.ReplaceAll(b, []byte{0}, []byte{' '}), " ")), nil
 }
 
-// listPids lists the processes that are visible below the root.
-func listPids(roots Roots) ([]int, error) {
-	d, err := os.Open(roots.Proc)
+// ListPids lists the processes that are visible below the root, in no order.
+func ListPids(roots Roots) ([]int, error) {
+	d, err := os.Open(roots.ProcPath())
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +199,7 @@ func listChildren(roots Roots, pid int) ([]int, error) {
 	if _, err := readProcStat(roots, pid); err != nil {
 		return nil, err
 	}
-	pids, err := listPids(roots)
+	pids, err := ListPids(roots)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package probes
 
 import (
 	"errors"
-	"path/filepath"
 	"syscall"
 
 	"github.com/prometheus/procfs"
@@ -18,14 +17,14 @@ func openPSI(roots Roots) (Probe, []Miss) {
 const noPSI = "the kernel has no pressure stall information (Linux 4.20 with CONFIG_PSI)"
 
 func readPSI(roots Roots) ([]Reading, []Miss, error) {
-	pfs, err := procfs.NewFS(roots.Proc)
+	pfs, err := procfs.NewFS(roots.ProcPath())
 	if err != nil {
-		return nil, nil, &Unavailable{What: roots.Proc, Reason: noPSI + ", or /proc is not mounted"}
+		return nil, nil, &Unavailable{What: roots.ProcPath(), Reason: noPSI + ", or /proc is not mounted"}
 	}
 	var readings []Reading
 	var misses []Miss
 	for _, f := range []struct{ id, resource string }{{PSICPU, "cpu"}, {PSIMemory, "memory"}, {PSIIO, "io"}} {
-		path := filepath.Join(roots.Proc, "pressure", f.resource)
+		path := roots.ProcPath("pressure", f.resource)
 		s, err := pfs.PSIStatsForResource(f.resource)
 		switch {
 		case err != nil:

@@ -95,9 +95,39 @@ func TestVersionIsThePlainNumber(t *testing.T) {
 	}
 }
 
+func TestStartTicks(t *testing.T) {
+	roots := Roots{Proc: t.TempDir()}
+	dir := filepath.Join(roots.Proc, "42")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for state, want := range map[string]uint64{"S": 83065, "R": 83065, "Z": 0, "X": 0} {
+		line := "42 (postgres) " + state + " 1 1 1 0 -1 0 1 0 1 0 1 1 0 0 20 0 1 0 83065 1 1 1\n"
+		if err := os.WriteFile(filepath.Join(dir, "stat"), []byte(line), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := StartTicks(roots, 42); got != want || (err != nil) != (want == 0) {
+			t.Errorf("%s: %d, %v", state, got, err)
+		}
+	}
+	if n, err := StartTicks(roots, 43); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no such process: %d, %v", n, err)
+	}
+}
+
+func TestRootsAreTheSystemsUnlessNamed(t *testing.T) {
+	if p := (Roots{}).ProcPath("1", "stat"); p != "/proc/1/stat" || !(Roots{}).areSystem() || !SystemRoots().areSystem() {
+		t.Error(p)
+	}
+	r := Roots{Proc: "/a/proc", Sys: "/a/sys"}
+	if r.ProcPath() != "/a/proc" || r.SysPath("kernel/mm") != "/a/sys/kernel/mm" || r.areSystem() || (Roots{Sys: "/a"}).areSystem() {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestProcStat(t *testing.T) {
 	s, err := parseProcStat([]byte("4243 (post) gres (x)) S 4200 4243 4243 0 -1 4194560 5321 0 7 0 41 12 0 0 20 0 1 0 83065 3133440 407 1844 1 2\n"))
-	want := procStat{ppid: 4200, start: 83065, use: BackendUse{MinorFaults: 5321, MajorFaults: 7, User: 41, Kernel: 12}}
+	want := procStat{state: 'S', ppid: 4200, start: 83065, use: BackendUse{MinorFaults: 5321, MajorFaults: 7, User: 41, Kernel: 12}}
 	if err != nil || s != want {
 		t.Errorf("%+v, %v; want %+v", s, err, want)
 	}
@@ -138,27 +168,32 @@ func TestProcStatus(t *testing.T) {
 	}
 }
 
-func TestSharedPageSize(t *testing.T) {
+func TestParseSmaps(t *testing.T) {
 	mapping := func(line, sizeKB, pageKB string) string {
 		return line + "\nSize:           " + sizeKB + " kB\nKernelPageSize:  " + pageKB + " kB\nMMUPageSize:  " + pageKB + " kB\nVmFlags: rd wr sh\n"
 	}
 	program := mapping("55da8e438000-55da8e43a000 r--p 00000000 fe:00 1234 /usr/lib/postgresql/15/bin/postgres", "8000000", "4")
 	dsm := mapping("7f0-7f1 rw-s 00000000 00:1a 5 /dev/shm/PostgreSQL.12", "9000000", "4")
 	sysv := mapping("7f2-7f3 rw-s 00000000 00:01 7 /SYSV0052e2c1 (deleted)", "4", "4")
+	const zero, huge, sysvName = "/dev/zero (deleted)", "/anon_hugepage (deleted)", "/SYSV0052e2c1 (deleted)"
+	const words = "smaps KernelPageSize"
 	for name, c := range map[string]struct {
 		smaps string
-		want  int
+		want  PageProof
 	}{
-		"4 kB":    {program + dsm + mapping("7f4-7f5 rw-s 00000000 00:01 9 /dev/zero (deleted)", "146000", "4") + sysv, 4},
-		"2 MB":    {program + sysv + mapping("7f4-7f5 rw-s 00000000 00:0f 9 /anon_hugepage (deleted)", "147456", "2048"), 2048},
-		"1 GB":    {sysv + mapping("7f4-7f5 rw-s 00000000 00:0f 9 /anon_hugepage (deleted)", "1048576", "1048576") + program, 1048576},
-		"sysv":    {program + mapping("7f2-7f3 rw-s 00000000 00:01 7 /SYSV0052e2c1 (deleted)", "146000", "64"), 64},
-		"none":    {program + dsm, 0},
-		"nothing": {"", 0},
+		"4 kB": {program + dsm + mapping("7f4-7f5 rw-s 00000000 00:01 9 /dev/zero (deleted)", "146000", "4") + "ShmemPmdMapped:     2048 kB\n" + sysv,
+			PageProof{4, 146000, 2048, zero, words}},
+		"2 MB": {program + sysv + mapping("7f4-7f5 rw-s 00000000 00:0f 9 /anon_hugepage (deleted)", "147456", "2048"), PageProof{2048, 147456, 0, huge, words}},
+		"1 GB": {sysv + mapping("7f4-7f5 rw-s 00000000 00:0f 9 /anon_hugepage (deleted)", "1048576", "1048576") + program,
+			PageProof{1048576, 1048576, 0, huge, words}},
+		"sysv":        {program + mapping("7f2-7f3 rw-s 00000000 00:01 7 /SYSV0052e2c1 (deleted)", "146000", "64"), PageProof{64, 146000, 0, sysvName, words}},
+		"a long path": {program + strings.Repeat("x", 100_000) + "\n" + sysv, PageProof{4, 4, 0, sysvName, words}},
+		"none":        {program + dsm, PageProof{}},
+		"nothing":     {"", PageProof{}},
 	} {
-		got, err := parseSharedPageSize(strings.NewReader(c.smaps))
-		if got != c.want || (err == nil) != (c.want != 0) {
-			t.Errorf("%s: %d, %v; want %d", name, got, err, c.want)
+		got, err := parseSmaps(strings.NewReader(c.smaps))
+		if got != c.want || errors.Is(err, ErrNoSharedMapping) != (c.want == PageProof{}) {
+			t.Errorf("%s: %+v, %v; want %+v", name, got, err, c.want)
 		}
 	}
 }
@@ -431,8 +466,8 @@ func FuzzParseProcStatus(f *testing.F) {
 func FuzzParseSmaps(f *testing.F) {
 	f.Add([]byte("7f4-7f5 rw-s 0 00:01 9 /dev/zero (deleted)\nSize: 8 kB\nKernelPageSize: 4 kB\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if kb, err := parseSharedPageSize(bytes.NewReader(b)); err == nil && kb <= 0 {
-			t.Fatalf("%q gives %d", b, kb)
+		if p, err := parseSmaps(bytes.NewReader(b)); err == nil && (p.PageKB <= 0 || p.SizeKB == 0 || p.Mapping == "") {
+			t.Fatalf("%q proves %+v", b, p)
 		}
 		if r, err := parseRollup(bytes.NewReader(b)); err == nil && !bytes.Contains(b, []byte("Pss:")) {
 			t.Fatalf("%q gives %+v", b, r)

@@ -11,28 +11,38 @@ import (
 	"strings"
 )
 
-// errNoSharedMapping says that smaps lists nothing that can be shared buffers.
-var errNoSharedMapping = errors.New("no shared memory mapping of the server in smaps")
+// ErrNoSharedMapping says that a process has no shared memory mapping of a server.
+var ErrNoSharedMapping = errors.New("no shared memory mapping of the server in smaps")
+
+// PageProof is what the kernel says about a server's main shared memory.
+type PageProof struct {
+	PageKB  int    // size of its pages
+	SizeKB  uint64 // size of the mapping
+	THPKB   uint64 // part of it that transparent huge pages map; not the same thing as huge_pages
+	Mapping string // what smaps calls it: "/anon_hugepage (deleted)"
+	Words   string // where the page size is from, for the screen: "smaps KernelPageSize"
+}
 
 // ProvePages reads from a server process's memory map which page size its
-// shared memory really has: KernelPageSize of the largest anonymous shared
-// mapping, in kB. The proof is in words for the screen. Reading needs the
-// process's own user or CAP_SYS_PTRACE, else the error wraps ErrUnavailable.
-func ProvePages(roots Roots, pid int) (pageKB int, proof string, err error) {
+// shared memory really has. It works for every process of the server that has
+// it mapped, best for the postmaster. Reading needs the process's own user or
+// CAP_SYS_PTRACE, else the error wraps ErrUnavailable; it is ErrNoSharedMapping
+// for a process of something else.
+func ProvePages(roots Roots, pid int) (PageProof, error) {
 	path := pidPath(roots, pid, "smaps")
 	f, err := os.Open(path)
 	if err != nil {
-		return 0, "", memoryMapError(path, err)
+		return PageProof{}, memoryMapError(path, err)
 	}
 	defer f.Close()
-	kb, err := parseSharedPageSize(f)
+	p, err := parseSmaps(f)
 	if errors.Is(err, fs.ErrPermission) {
-		return 0, "", memoryMapError(path, err)
+		return PageProof{}, memoryMapError(path, err)
 	}
 	if err != nil {
-		return 0, "", fmt.Errorf("reading %s: %w", path, err)
+		return PageProof{}, fmt.Errorf("reading %s: %w", path, err)
 	}
-	return kb, "smaps KernelPageSize", nil
+	return p, nil
 }
 
 // memoryMapError explains why a process's memory map cannot be read.
@@ -50,21 +60,30 @@ func memoryMapError(path string, err error) error {
 	return unreadable(path, err, "")
 }
 
-// parseSharedPageSize returns KernelPageSize of the largest mapping that can be
-// the server's main shared memory.
-func parseSharedPageSize(r io.Reader) (int, error) {
-	sc := bufio.NewScanner(r)
-	var size, largest uint64
-	page := 0
+// maxMapLine bounds a line of smaps, in bytes: the path of a mapped file has no
+// bound of its own.
+const maxMapLine = 1 << 20
+
+// parseSmaps finds the largest mapping that can be the server's main shared memory.
+func parseSmaps(r io.Reader) (PageProof, error) {
+	var best, cur PageProof
 	shared := false
+	take := func() {
+		if shared && cur.PageKB > 0 && cur.SizeKB > best.SizeKB {
+			best = cur
+		}
+	}
+	sc := bufio.NewScanner(r)
+	sc.Buffer(nil, maxMapLine)
 	for sc.Scan() {
 		line := sc.Bytes()
 		key, value, isField := bytes.Cut(line, []byte(":"))
 		// A mapping begins with "start-end perms offset dev inode name"; the
 		// fields of a mapping have one word before the colon.
 		if !isField || bytes.ContainsRune(key, ' ') {
-			shared = isServerMemory(string(line))
-			size = 0
+			take()
+			cur = PageProof{Words: "smaps KernelPageSize"}
+			cur.Mapping, shared = serverMemory(string(line))
 			continue
 		}
 		if !shared {
@@ -74,30 +93,38 @@ func parseSharedPageSize(r io.Reader) (int, error) {
 		switch {
 		case !ok: // VmFlags and the like are no numbers
 		case string(key) == "Size":
-			size = n
-		case string(key) == "KernelPageSize" && size > largest && n > 0 && n < 1<<31:
-			largest, page = size, int(n)
+			cur.SizeKB = n
+		case string(key) == "KernelPageSize" && n < 1<<31:
+			cur.PageKB = int(n)
+		case string(key) == "ShmemPmdMapped":
+			cur.THPKB = n
 		}
 	}
 	if err := sc.Err(); err != nil {
-		return 0, err
+		return PageProof{}, err
 	}
-	if page == 0 {
-		return 0, errNoSharedMapping
+	take()
+	if best.PageKB == 0 {
+		return PageProof{}, ErrNoSharedMapping
 	}
-	return page, nil
+	return best, nil
 }
 
-// isServerMemory tells whether the first line of a mapping is that of memory
-// which PostgreSQL shares among its processes: an anonymous shared mapping, or
-// System V memory with shared_memory_type = sysv.
-func isServerMemory(line string) bool {
+// serverMemory tells from the first line of a mapping whether it is of memory
+// that PostgreSQL shares among its processes, and its name: an anonymous shared
+// mapping ("/anon_hugepage" with huge_pages, else "/dev/zero"), or System V
+// memory with shared_memory_type = sysv.
+func serverMemory(line string) (name string, ok bool) {
 	f := strings.Fields(line)
 	if len(f) < 6 || f[1] != "rw-s" {
-		return false
+		return "", false
 	}
-	return strings.HasPrefix(f[5], "/dev/zero") || strings.HasPrefix(f[5], "/anon_hugepage") ||
-		strings.HasPrefix(f[5], "/SYSV")
+	for _, known := range []string{"/dev/zero", "/anon_hugepage", "/SYSV"} {
+		if strings.HasPrefix(f[5], known) {
+			return strings.Join(f[5:], " "), true
+		}
+	}
+	return "", false
 }
 
 // Rollup sums a process's memory over all its mappings, in kB.

@@ -2,7 +2,6 @@ package probes
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 )
 
@@ -21,7 +20,7 @@ func ReadTHP(roots Roots) (map[string]string, error) {
 	var first error
 	for _, dir := range thpDirs() {
 		for _, name := range []string{"enabled", "defrag", "shmem_enabled"} {
-			path := filepath.Join(roots.Sys, dir, name)
+			path := roots.SysPath(dir, name)
 			b, err := os.ReadFile(path)
 			if err != nil {
 				if first == nil {

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"path/filepath"
 )
 
 // openVMStat offers counters of /proc/vmstat. withFaults adds the page faults
@@ -15,7 +14,7 @@ func openVMStat(roots Roots, withFaults bool) (Probe, []Miss) {
 	if withFaults {
 		wanted = append(wanted, vmstatFaultMetrics()...)
 	}
-	path := filepath.Join(roots.Proc, "vmstat")
+	path := roots.ProcPath("vmstat")
 	var file fileBuffer
 	return openSource("vmstat", wanted, func() ([]Reading, []Miss, error) {
 		b, err := file.read(path)

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,7 +76,7 @@ func prepare(o Options) (*Cluster, error) {
 	if o.Pages == 0 {
 		o.Pages = Pages4kB
 	}
-	o.Parent = cmpOr(o.Parent, os.TempDir())
+	o.Parent = cmp.Or(o.Parent, os.TempDir())
 	o.Pools.Roots = o.Roots
 	account, err := chooseAccount(o.OSUser, os.Geteuid())
 	if err != nil {
@@ -270,7 +271,7 @@ func (c *Cluster) lost(state string) {
 	defer c.mu.Unlock()
 	lines := readTail(c.log, c.logFrom)
 	why := lastLines(joinLines(lastOf(lines, 3)), 3)
-	c.reason = fmt.Errorf("the lab's server ended by itself (%s): %s", state, cmpOr(why, "it wrote no reason"))
+	c.reason = fmt.Errorf("the lab's server ended by itself (%s): %s", state, cmp.Or(why, "it wrote no reason"))
 	close(c.done)
 }
 

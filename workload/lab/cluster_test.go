@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -182,11 +183,11 @@ func TestFailedStartLeavesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			parent := labParent(t) // checks that it is empty
-			tc.o.Parent = cmpOr(tc.o.Parent, parent)
+			tc.o.Parent = cmp.Or(tc.o.Parent, parent)
 			if tc.o.Server.Bindir == "" {
 				tc.o.Server = s
 			}
-			tc.o.SharedBuffers = cmpOr(tc.o.SharedBuffers, "32MB")
+			tc.o.SharedBuffers = cmp.Or(tc.o.SharedBuffers, "32MB")
 			c, err := Start(tc.ctx, tc.o, nil)
 			if err == nil {
 				t.Fatal("started", c.Stop(context.Background()))

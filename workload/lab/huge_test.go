@@ -188,7 +188,7 @@ func TestReserveForReal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if during := needPool(t); r.Added != 16 || during.persistent() != before.persistent()+16 {
+	if during := needPool(t); r.Added != 16 || during.Persistent() != before.Persistent()+16 {
 		t.Errorf("before %+v, during %+v, %+v", before, during, r)
 	}
 	j, err := pools.read()
@@ -198,7 +198,7 @@ func TestReserveForReal(t *testing.T) {
 	if err := pools.settle(j, 0); err != nil {
 		t.Fatal(err)
 	}
-	if after := needPool(t); after.persistent() != before.persistent() {
+	if after := needPool(t); after.Persistent() != before.Persistent() {
 		t.Errorf("before %+v, after %+v", before, after)
 	}
 }

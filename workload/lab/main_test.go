@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"pgtlb/probes"
 )
 
 // crashHelper makes the test binary itself a pgtlb that starts a lab and is then killed.
@@ -101,7 +103,7 @@ func wantEmpty(t *testing.T, dir string) {
 // wantGone fails when the process with that pid still is the server of a lab.
 func wantGone(t *testing.T, pid int) {
 	t.Helper()
-	if _, err := startTime(Roots{}, pid); err == nil {
+	if _, err := probes.StartTicks(Roots{}, pid); err == nil {
 		t.Errorf("process %d is still there", pid)
 	}
 }

@@ -1,32 +1,19 @@
 package lab
 
 import (
-	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"pgtlb/probes"
 )
 
 // Roots are where the kernel's files are; the zero value is this machine. Tests put fixtures there.
-type Roots struct{ Proc, Sys string }
-
-func (r Roots) proc(elem ...string) string {
-	return filepath.Join(append([]string{cmpOr(r.Proc, "/proc")}, elem...)...)
-}
-
-func (r Roots) sys(elem ...string) string {
-	return filepath.Join(append([]string{cmpOr(r.Sys, "/sys")}, elem...)...)
-}
-
-func cmpOr(s, def string) string {
-	if s == "" {
-		return def
-	}
-	return s
-}
+type Roots = probes.Roots
 
 // memory is what a lab needs of /proc/meminfo, in bytes; HugepageKB is the default huge page size, 0 where there is none.
 type memory struct {
@@ -36,33 +23,16 @@ type memory struct {
 
 // readMemory reads /proc/meminfo and lowers Available to what the tightest memory cgroup leaves.
 func readMemory(r Roots) (memory, error) {
-	f, err := os.Open(r.proc("meminfo"))
+	info, err := probes.ReadMeminfo(r)
 	if err != nil {
 		return memory{}, fmt.Errorf("reading the memory size: %w", err)
 	}
-	defer f.Close()
-	m := memory{Available: -1}
-	for sc := bufio.NewScanner(f); sc.Scan(); {
-		name, rest, _ := strings.Cut(sc.Text(), ":")
-		fields := strings.Fields(rest)
-		if len(fields) == 0 {
-			continue
-		}
-		kb, err := strconv.ParseInt(fields[0], 10, 64)
-		if err != nil {
-			continue
-		}
-		switch name {
-		case "MemTotal":
-			m.Total = kb << 10
-		case "MemAvailable":
-			m.Available = kb << 10
-		case "Hugepagesize":
-			m.HugepageKB = int(kb)
-		}
+	if info.MemAvailable == nil {
+		return memory{}, errors.New("reading the memory size: /proc/meminfo lacks MemAvailable")
 	}
-	if m.Total == 0 || m.Available < 0 {
-		return memory{}, fmt.Errorf("reading the memory size: %s lacks MemTotal or MemAvailable", f.Name())
+	m := memory{Total: int64(*info.MemTotal) << 10, Available: int64(*info.MemAvailable) << 10}
+	if info.Hugepagesize != nil {
+		m.HugepageKB = int(*info.Hugepagesize)
 	}
 	if left, ok := cgroupMemoryLeft(r); ok && left < m.Available {
 		m.Available = left
@@ -96,7 +66,7 @@ func cgroupHugetlbLeft(r Roots, size Pages) (int64, bool) {
 // cgroupLeft is limit less usage, in bytes, of the tightest level of our own cgroup, version 2 or 1; false where nothing
 // limits.
 func cgroupLeft(r Roots, files cgroupFiles) (left int64, found bool) {
-	b, err := os.ReadFile(r.proc("self", "cgroup"))
+	b, err := os.ReadFile(r.ProcPath("self", "cgroup"))
 	if err != nil {
 		return 0, false
 	}
@@ -105,12 +75,12 @@ func cgroupLeft(r Roots, files cgroupFiles) (left int64, found bool) {
 		if len(parts) != 3 {
 			continue
 		}
-		base, limit, usage := r.sys("fs/cgroup"), files.limit, files.usage
+		base, limit, usage := r.SysPath("fs/cgroup"), files.limit, files.usage
 		if parts[0] != "0" || parts[1] != "" { // a hierarchy of version 1, with its controllers listed
 			if !slices.Contains(strings.Split(parts[1], ","), files.controller) {
 				continue
 			}
-			base, limit, usage = r.sys("fs/cgroup", files.controller), files.oldLimit, files.oldUsage
+			base, limit, usage = r.SysPath("fs/cgroup", files.controller), files.oldLimit, files.oldUsage
 		}
 		// In a container the path may name levels that are not mounted here: those files are missing and do not count.
 		for dir := filepath.Clean("/" + parts[2]); ; dir = filepath.Dir(dir) {

@@ -1,13 +1,11 @@
 package lab
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strconv"
 	"strings"
+
+	"pgtlb/probes"
 )
 
 // Pages is a page size for shared memory, in kB.
@@ -70,77 +68,17 @@ type Proof struct {
 }
 
 // ErrNoMapping says that a process has no shared memory mapping of a server.
-var ErrNoMapping = errors.New("no shared memory mapping in smaps")
+var ErrNoMapping = probes.ErrNoSharedMapping
 
 // Verify reads the page size of the shared memory from /proc/PID/smaps of the postmaster. It works for any server whose
 // smaps may be read: same uid, or CAP_SYS_PTRACE.
 func Verify(r Roots, pid int) (Proof, error) {
-	f, err := os.Open(r.proc(strconv.Itoa(pid), "smaps"))
+	p, err := probes.ProvePages(r, pid)
 	if err != nil {
 		return Proof{}, fmt.Errorf("proving the page size: %w", err)
 	}
-	defer f.Close()
-	p, err := parseSmaps(f)
-	if err != nil {
-		return Proof{}, fmt.Errorf("proving the page size of process %d: %w", pid, err)
-	}
-	return p, nil
-}
-
-// parseSmaps finds the largest shared anonymous mapping: "/anon_hugepage" for huge_pages, "/dev/zero" without,
-// "/SYSV…" with shared_memory_type = sysv.
-func parseSmaps(r io.Reader) (Proof, error) {
-	var best, cur Proof
-	inside := false
-	pageKB := 0
-	take := func() {
-		if inside && pageKB > 0 && cur.SizeKB > best.SizeKB {
-			cur.Mode = Pages(pageKB)
-			best = cur
-		}
-		inside, pageKB, cur = false, 0, Proof{}
-	}
-	sc := bufio.NewScanner(r)
-	sc.Buffer(nil, 1<<20) // a mapping's path has no bound of its own
-	for sc.Scan() {
-		fields := strings.Fields(sc.Text())
-		if len(fields) == 0 {
-			continue
-		}
-		if !strings.HasSuffix(fields[0], ":") { // "7f…-7f… rw-s 00000000 00:0f 17 /dev/zero (deleted)"
-			take()
-			if len(fields) >= 6 && strings.HasSuffix(fields[1], "s") && sharedMemoryName(fields[5]) {
-				inside, cur.Mapping = true, strings.Join(fields[5:], " ")
-			}
-			continue
-		}
-		if !inside || len(fields) < 2 {
-			continue
-		}
-		kb, err := strconv.ParseInt(fields[1], 10, 64)
-		if err != nil {
-			continue // VmFlags and the like
-		}
-		switch fields[0] {
-		case "Size:":
-			cur.SizeKB = kb
-		case "KernelPageSize:":
-			pageKB = int(kb)
-		case "ShmemPmdMapped:":
-			cur.THPKB = kb
-		}
-	}
-	if err := sc.Err(); err != nil {
-		return Proof{}, err
-	}
-	take()
-	if best.SizeKB == 0 {
-		return Proof{}, ErrNoMapping
-	}
-	best.PageText = fmt.Sprintf("smaps: KernelPageSize %d kB of the shared memory mapping", best.Mode.KB())
-	return best, nil
-}
-
-func sharedMemoryName(s string) bool {
-	return strings.HasPrefix(s, "/anon_hugepage") || strings.HasPrefix(s, "/dev/zero") || strings.HasPrefix(s, "/SYSV")
+	return Proof{
+		Mode: Pages(p.PageKB), SizeKB: int64(p.SizeKB), THPKB: int64(p.THPKB), Mapping: p.Mapping,
+		PageText: fmt.Sprintf("smaps: KernelPageSize %d kB of the shared memory mapping", p.PageKB),
+	}, nil
 }

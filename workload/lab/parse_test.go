@@ -1,7 +1,9 @@
 package lab
 
 import (
-	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -72,54 +74,27 @@ func TestInsists(t *testing.T) {
 	}
 }
 
-const smaps4k = `5581d000-5581e000 r--p 00000000 fe:00 393 /usr/lib/postgresql/15/bin/postgres
-Size:                  4 kB
-KernelPageSize:        4 kB
-7f10-7f20 rw-s 00000000 00:01 1029 /dev/zero (deleted)
-Size:             148912 kB
-KernelPageSize:        4 kB
-MMUPageSize:           4 kB
-ShmemPmdMapped:     2048 kB
-VmFlags: rd wr sh mr mw me ms sd
-7f20-7f21 rw-s 00000000 00:19 2 /dev/shm/PostgreSQL.1804289383
-Size:            9999999 kB
-KernelPageSize:        4 kB
-7f21-7f22 rw-s 00000000 00:01 32768 /SYSV0052e2c1 (deleted)
-Size:                  4 kB
-KernelPageSize:        4 kB
-`
-
-const smaps2M = `7f10-7f20 rw-s 00000000 00:0f 17 /anon_hugepage (deleted)
-Size:             149504 kB
-KernelPageSize:     2048 kB
-MMUPageSize:        2048 kB
-7f21-7f22 rw-s 00000000 00:01 32768 /SYSV0052e2c1 (deleted)
-Size:                  4 kB
-KernelPageSize:        4 kB
-`
-
-func TestParseSmaps(t *testing.T) {
-	p, err := parseSmaps(strings.NewReader(smaps4k))
-	if err != nil || p.Mode != Pages4kB || p.SizeKB != 148912 || p.THPKB != 2048 || p.Mapping != "/dev/zero (deleted)" {
-		t.Errorf("%+v, %v", p, err)
+func TestVerify(t *testing.T) {
+	if supported() != nil {
+		t.Skip("need: procfs")
 	}
-	p, err = parseSmaps(strings.NewReader(smaps2M))
-	if err != nil || p.Mode != Pages2MB || p.SizeKB != 149504 || p.PageText != "smaps: KernelPageSize 2048 kB of the shared memory mapping" {
-		t.Errorf("%+v, %v", p, err)
+	r := Roots{Proc: t.TempDir()}
+	dir := filepath.Join(r.Proc, "77")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
 	}
-	if p, err := parseSmaps(strings.NewReader("")); !errors.Is(err, ErrNoMapping) {
-		t.Errorf("%+v, %v", p, err)
-	}
-}
-
-func FuzzParseSmaps(f *testing.F) {
-	f.Add(smaps4k)
-	f.Add(smaps2M)
-	f.Fuzz(func(t *testing.T, s string) {
-		if p, err := parseSmaps(strings.NewReader(s)); err == nil && (p.SizeKB <= 0 || p.Mode <= 0) {
-			t.Errorf("a proof of nothing: %+v", p)
+	smaps := "7f10-7f20 rw-s 00000000 00:01 17 %s\nSize: 149504 kB\nKernelPageSize: %d kB\nShmemPmdMapped: %d kB\n"
+	for text, want := range map[string]Proof{
+		fmt.Sprintf(smaps, "/anon_hugepage (deleted)", 2048, 0): {Pages2MB, 149504, 0, "/anon_hugepage (deleted)", "smaps: KernelPageSize 2048 kB of the shared memory mapping"},
+		fmt.Sprintf(smaps, "/dev/zero (deleted)", 4, 4096):      {Pages4kB, 149504, 4096, "/dev/zero (deleted)", "smaps: KernelPageSize 4 kB of the shared memory mapping"},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "smaps"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
 		}
-	})
+		if p, err := Verify(r, 77); err != nil || p != want {
+			t.Errorf("%+v, %v; want %+v", p, err, want)
+		}
+	}
 }
 
 func TestReasons(t *testing.T) {

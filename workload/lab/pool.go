@@ -7,49 +7,32 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"pgtlb/probes"
 )
 
 // Pool is the machine's pool of one huge page size, in pages, as sysfs shows it at one moment.
-type Pool struct {
-	Size                           Pages
-	Total, Free, Reserved, Surplus int
-}
-
-// Available are the pages a new server could take: free alone also counts pages that are promised to running ones.
-func (p Pool) Available() int { return max(p.Free-p.Reserved, 0) }
-
-// inUse are the pages that hold memory or are promised to somebody.
-func (p Pool) inUse() int { return p.Total - p.Free + p.Reserved }
+type Pool = probes.Pool
 
 // ErrNoPool says that this machine has no huge pages of that size.
 var ErrNoPool = errors.New("huge pages of this size are not available on this machine")
 
-func poolDir(r Roots, size Pages) string {
-	return r.sys("kernel/mm/hugepages", "hugepages-"+strconv.Itoa(size.KB())+"kB")
-}
-
 // ReadPool reads the pool of one size. The error is ErrNoPool where the machine has no such size.
 func ReadPool(r Roots, size Pages) (Pool, error) {
-	p, dir := Pool{Size: size}, poolDir(r, size)
+	dir := probes.PoolDir(r, size.KB())
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return p, fmt.Errorf("%w: there is no %s; 1GB pages need a CPU with pdpe1gb, and containers may hide them", ErrNoPool, dir)
+		return Pool{}, fmt.Errorf("%w: there is no %s; 1GB pages need a CPU with pdpe1gb, and containers may hide them", ErrNoPool, dir)
 	}
-	for name, to := range map[string]*int{"nr_hugepages": &p.Total, "free_hugepages": &p.Free, "resv_hugepages": &p.Reserved, "surplus_hugepages": &p.Surplus} {
-		n, err := readInt(filepath.Join(dir, name))
-		if err != nil {
-			return p, fmt.Errorf("reading the %s huge page pool: %w", size, err)
-		}
-		*to = int(n)
+	p, err := probes.ReadPool(r, size.KB())
+	if err != nil {
+		return Pool{}, fmt.Errorf("reading the %s huge page pool: %w", size, err)
 	}
 	return p, nil
 }
 
-// persistent is the number an administrator set; the kernel adds surplus pages to nr_hugepages on its own.
-func (p Pool) persistent() int { return p.Total - p.Surplus }
-
 // setPool asks for n persistent pages and tells what it became: the write succeeds even when memory is short.
 func setPool(r Roots, size Pages, n int) (Pool, error) {
-	path := filepath.Join(poolDir(r, size), "nr_hugepages")
+	path := filepath.Join(probes.PoolDir(r, size.KB()), "nr_hugepages")
 	if err := os.WriteFile(path, []byte(strconv.Itoa(n)), 0o644); err != nil {
 		return Pool{}, fmt.Errorf("changing the %s huge page pool: %w", size, err)
 	}

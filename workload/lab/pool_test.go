@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"pgtlb/probes"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -28,20 +30,20 @@ func fakeHost(t *testing.T, memKB, availKB int) Roots {
 			t.Fatal(err)
 		}
 	}
-	put(r.proc("meminfo"), fmt.Sprintf("MemTotal: %d kB\nMemFree: 1 kB\nMemAvailable: %d kB\nHugepagesize: 2048 kB\n", memKB, availKB))
-	put(r.proc("sys/kernel/random/boot_id"), "boot-1\n")
+	put(r.ProcPath("meminfo"), fmt.Sprintf("MemTotal: %d kB\nMemFree: 1 kB\nMemAvailable: %d kB\nHugepagesize: 2048 kB\n", memKB, availKB))
+	put(r.ProcPath("sys/kernel/random/boot_id"), "boot-1\n")
 	stat, err := os.ReadFile("/proc/self/stat")
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(r.proc(itoa(os.Getpid()), "stat"), string(stat))
+	put(r.ProcPath(itoa(os.Getpid()), "stat"), string(stat))
 	setFakePool(t, r, 0, 0, 0)
 	return r
 }
 
 func setFakePool(t *testing.T, r Roots, total, free, reserved int) {
 	t.Helper()
-	dir := poolDir(r, Pages2MB)
+	dir := probes.PoolDir(r, Pages2MB.KB())
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -174,11 +176,11 @@ func TestReadMemory(t *testing.T) {
 	}
 	// A memory cgroup two levels up leaves less.
 	for path, text := range map[string]string{
-		r.proc("self/cgroup"):                 "0::/a/b\n",
-		r.sys("fs/cgroup/a/memory.max"):       itoa(1 << 30),
-		r.sys("fs/cgroup/a/memory.current"):   itoa(256 << 20),
-		r.sys("fs/cgroup/a/b/memory.max"):     "max",
-		r.sys("fs/cgroup/a/b/memory.current"): itoa(200 << 20),
+		r.ProcPath("self/cgroup"):                 "0::/a/b\n",
+		r.SysPath("fs/cgroup/a/memory.max"):       itoa(1 << 30),
+		r.SysPath("fs/cgroup/a/memory.current"):   itoa(256 << 20),
+		r.SysPath("fs/cgroup/a/b/memory.max"):     "max",
+		r.SysPath("fs/cgroup/a/b/memory.current"): itoa(200 << 20),
 	} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -198,15 +200,15 @@ func TestHugetlbLimit(t *testing.T) {
 		t.Error("a limit out of nothing")
 	}
 	for path, text := range map[string]string{
-		r.proc("self/cgroup"): "9:cpu,hugetlb:/x\n0::/a\n",
-		r.sys("fs/cgroup/hugetlb/x/hugetlb.2MB.limit_in_bytes"): itoa(900 << 20),
-		r.sys("fs/cgroup/hugetlb/x/hugetlb.2MB.usage_in_bytes"): "0",
-		r.sys("fs/cgroup/a/hugetlb.2MB.max"):                    "max",
-		r.sys("fs/cgroup/a/hugetlb.2MB.current"):                "0",
-		r.sys("fs/cgroup/a/hugetlb.2MB.rsvd.max"):               itoa(512 << 20),
-		r.sys("fs/cgroup/a/hugetlb.2MB.rsvd.current"):           itoa(64 << 20),
-		r.sys("fs/cgroup/a/hugetlb.1GB.max"):                    "0",
-		r.sys("fs/cgroup/a/hugetlb.1GB.current"):                "0",
+		r.ProcPath("self/cgroup"):                                   "9:cpu,hugetlb:/x\n0::/a\n",
+		r.SysPath("fs/cgroup/hugetlb/x/hugetlb.2MB.limit_in_bytes"): itoa(900 << 20),
+		r.SysPath("fs/cgroup/hugetlb/x/hugetlb.2MB.usage_in_bytes"): "0",
+		r.SysPath("fs/cgroup/a/hugetlb.2MB.max"):                    "max",
+		r.SysPath("fs/cgroup/a/hugetlb.2MB.current"):                "0",
+		r.SysPath("fs/cgroup/a/hugetlb.2MB.rsvd.max"):               itoa(512 << 20),
+		r.SysPath("fs/cgroup/a/hugetlb.2MB.rsvd.current"):           itoa(64 << 20),
+		r.SysPath("fs/cgroup/a/hugetlb.1GB.max"):                    "0",
+		r.SysPath("fs/cgroup/a/hugetlb.1GB.current"):                "0",
 	} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)

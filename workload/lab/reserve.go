@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -73,7 +74,7 @@ func (p Pools) reserve(size Pages, extra int) (Reservation, error) {
 	if err != nil {
 		return Reservation{}, err
 	}
-	res := Reservation{ID: rand.Text(), Size: size, Before: pool.persistent(), Added: extra, Owner: owner}
+	res := Reservation{ID: rand.Text(), Size: size, Before: pool.Persistent(), Added: extra, Owner: owner}
 	j.Reservations = append(j.Reservations, res)
 	if err := p.save(*j); err != nil {
 		return Reservation{}, err
@@ -90,7 +91,7 @@ func (p Pools) grow(j *journal, i int) (Reservation, error) {
 		j.Reservations = slices.Delete(j.Reservations, i, i+1) // nothing was changed
 		return Reservation{}, errors.Join(fmt.Errorf("%w; changing pools needs root", err), p.save(*j))
 	}
-	r.Added, r.Done = max(min(now.persistent()-r.Before, want), 0), true
+	r.Added, r.Done = max(min(now.Persistent()-r.Before, want), 0), true
 	if got, size := r.Added, r.Size; got < want {
 		err := fmt.Errorf("reserving %d huge pages of %s: the kernel found only %d in one piece each; they were given back", want, size, got)
 		return Reservation{}, errors.Join(err, p.settle(j, i))
@@ -141,21 +142,21 @@ func (p Pools) giveBack(r Reservation) (left int, err error) {
 	}
 	added := r.Added
 	if !r.Done { // crashed around the write: nobody read the result
-		added = max(min(pool.persistent()-r.Before, added), 0)
+		added = max(min(pool.Persistent()-r.Before, added), 0)
 	}
 	if added == 0 {
 		return 0, nil
 	}
-	target := max(pool.persistent()-added, 0)
+	target := max(pool.Persistent()-added, 0)
 	// Less than what is in use would turn used pages into surplus ones, which vanish later and unseen.
-	if floor := pool.inUse() - pool.Surplus; target < floor {
-		target = min(floor, pool.persistent())
+	if floor := pool.Committed() - pool.Surplus; target < floor {
+		target = min(floor, pool.Persistent())
 	}
 	now, err := setPool(p.Roots, r.Size, target)
 	if err != nil {
 		return added, err
 	}
-	return max(added-(pool.persistent()-now.persistent()), 0), nil
+	return max(added-(pool.Persistent()-now.Persistent()), 0), nil
 }
 
 // Recover gives back the reservations of processes that are gone, and tells what it did.
@@ -197,7 +198,7 @@ func (p Pools) Recover(ctx context.Context) (lines []string, err error) {
 
 const journalName = "pools.json"
 
-func (p Pools) dir() string { return cmpOr(p.Dir, defaultStateDir) }
+func (p Pools) dir() string { return cmp.Or(p.Dir, defaultStateDir) }
 
 // read gives the journal; an empty one where there is none.
 func (p Pools) read() (*journal, error) {
@@ -222,7 +223,7 @@ const lockWait = time.Minute
 // are taken or given back. The lock is on the kernel's own folder, so it needs no file and no agreement on one. Anybody
 // may take that lock; after lockWait it goes on without, because pages that are not given back are the worse evil.
 func lockPools(ctx context.Context, r Roots) (unlock func() error, err error) {
-	f, err := os.Open(r.sys("kernel/mm/hugepages"))
+	f, err := os.Open(r.SysPath("kernel/mm/hugepages"))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoPool, err)
 	}

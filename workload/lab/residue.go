@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"pgtlb/probes"
 )
 
 // residue is what a killed postmaster leaves outside its directory. A server that ended in order leaves nothing.
@@ -28,7 +30,7 @@ func readResidue(r Roots, pid int, data string) residue {
 	if id, ok := sysvID(data); ok {
 		out.SysV = id
 	}
-	b, err := os.ReadFile(r.proc(strconv.Itoa(pid), "maps"))
+	b, err := os.ReadFile(r.ProcPath(strconv.Itoa(pid), "maps"))
 	if err != nil {
 		return out
 	}
@@ -157,21 +159,21 @@ func workingIn(r Roots, dir string, uid int) []int {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real // cwd is shown without links
 	}
-	entries, err := os.ReadDir(r.proc())
+	all, err := probes.ListPids(r)
 	if err != nil {
 		return nil
 	}
 	var pids []int
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil || pid <= 1 || pid == os.Getpid() {
+	for _, pid := range all {
+		if pid == 1 || pid == os.Getpid() {
 			continue
 		}
-		cwd, err := os.Readlink(r.proc(e.Name(), "cwd"))
+		proc := r.ProcPath(strconv.Itoa(pid))
+		cwd, err := os.Readlink(filepath.Join(proc, "cwd"))
 		if err != nil || cwd != dir {
 			continue
 		}
-		if fi, err := os.Stat(r.proc(e.Name())); err == nil {
+		if fi, err := os.Stat(proc); err == nil {
 			if owner, _, ok := ownerOf(fi); ok && owner == uid {
 				pids = append(pids, pid)
 			}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"pgtlb/probes"
 )
 
 // SweepOptions say where to look for what crashed labs left.
@@ -117,7 +119,7 @@ func leftover(r Roots, m marker, dir string) (int, bool) {
 		}
 	}
 	for _, pid := range pids {
-		proc := r.proc(strconv.Itoa(pid))
+		proc := r.ProcPath(strconv.Itoa(pid))
 		cwd, err1 := os.Readlink(filepath.Join(proc, "cwd"))
 		exe, err2 := os.Readlink(filepath.Join(proc, "exe"))
 		fi, err3 := os.Stat(proc)
@@ -133,7 +135,7 @@ func leftover(r Roots, m marker, dir string) (int, bool) {
 
 // endLeftover ends a server that is not our child: an immediate shutdown, after its time SIGKILL.
 func endLeftover(ctx context.Context, r Roots, pid int) error {
-	start, err := startTime(r, pid)
+	start, err := probes.StartTicks(r, pid)
 	if err != nil {
 		return nil // gone meanwhile
 	}
