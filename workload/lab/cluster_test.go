@@ -399,7 +399,8 @@ func TestStopOfAServerThatHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // no patience with the orderly shutdown
+	cancel()                                // no patience with the orderly shutdown
+	c.process().immediate = time.Second / 2 // nor with the immediate one, which a stopped process cannot do either
 	if err := c.Stop(ctx); err != nil {
 		t.Fatal(err)
 	}

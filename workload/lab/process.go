@@ -25,11 +25,13 @@ type postmaster struct {
 	state  string        // how it ended; read it after exited
 	asked  atomic.Bool   // whether its end was asked for
 	ready  atomic.Bool   // whether it has accepted connections
+	// immediate is how long stop waits for an immediate shutdown before it kills.
+	immediate time.Duration
 }
 
 // startPostmaster starts cmd. lost is called when it ends without having been asked to, after it had become ready.
 func startPostmaster(cmd *exec.Cmd, lost func(state string)) (*postmaster, error) {
-	p := &postmaster{exited: make(chan struct{})}
+	p := &postmaster{exited: make(chan struct{}), immediate: immediateWait}
 	started := make(chan error, 1)
 	go func() {
 		defer close(p.exited)
@@ -94,7 +96,7 @@ func (p *postmaster) stop(ctx context.Context, fast time.Duration) (how string, 
 		d   time.Duration
 	}{
 		{"fast", syscall.SIGINT, ctx, fast},
-		{"immediate", syscall.SIGQUIT, late, immediateWait},
+		{"immediate", syscall.SIGQUIT, late, p.immediate},
 		{"killed", syscall.SIGKILL, late, killWait},
 	} {
 		if step.d == 0 {
