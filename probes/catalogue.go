@@ -85,7 +85,7 @@ func Catalogue() []Metric {
 		{DTLBLoads, "dTLB loads", "loads", Counter, Neither, "perf hardware cache event dTLB-loads", "", "Loads that looked an address up in the data TLB."},
 		{DTLBLoadMisses, "dTLB load misses", "misses", Counter, Down, "perf hardware cache event dTLB-load-misses", "", "Loads whose address was not in the TLB and needed a page walk; what exactly is counted depends on the CPU."},
 		{DTLBMissPct, "dTLB miss rate", "%", Ratio, Down, "dTLB-load-misses / dTLB-loads of one counter group", "", "Share of dTLB loads that missed. It means different things on Intel, AMD and ARM."},
-		{DTLBMissesPerKInstr, "dTLB misses per 1000 instructions", "misses/1000 instr", Ratio, Down, "dTLB-load-misses / instructions", "", "Used where the CPU counts dTLB misses but not dTLB loads."},
+		{DTLBMissesPerKInstr, "dTLB misses per 1000 instructions", "misses/1000 instr", Ratio, Down, "dTLB-load-misses / instructions", "", "dTLB load misses per 1000 instructions (MPKI): used where the CPU counts dTLB misses but not dTLB loads."},
 		{WalkCyclesPct, "cycles in page walks", "%", Ratio, Down, "page-walk-active / cycles of one counter group", "", "Share of cycles in which a page walk was under way for a load: a ceiling for what larger pages can win."},
 		{CyclesUser, "cycles:u", "cycles", Counter, Neither, "perf hardware event cycles:u", "", "CPU cycles spent in user space."},
 		{CyclesKernel, "cycles:k", "cycles", Counter, Down, "perf hardware event cycles:k", "", "CPU cycles spent in the kernel."},

@@ -15,7 +15,7 @@ func (sc *scene) dtlbPane() pane {
 	id, format := probes.DTLBMissPct, percent
 	if !sc.has(id) && sc.has(probes.DTLBMissesPerKInstr) {
 		id, format = probes.DTLBMissesPerKInstr, trial.Short
-		p.title = "dTLB misses per 1000 instructions"
+		p.title = "dTLB load MPKI"
 	}
 	if !sc.has(id) && !sc.has(probes.WalkCyclesPct) {
 		p.why = sc.why(probes.DTLBMissPct, probes.DTLBLoadMisses, probes.DTLBLoads, probes.DTLBMissesPerKInstr)

@@ -69,7 +69,7 @@ func (sc *scene) comparable(id string) bool {
 // other reasons.
 func (sc *scene) serverFaults(p pane) pane {
 	id := probes.ServerPageFaults
-	p.title = "Server page faults/s"
+	p.title = "Server faults/s"
 	p.spark = sc.line(id, "", stOne, '*')
 	p.spark.area = true
 	p.chart = sc.newChart(trial.Short, p.spark, sc.baseline(id, ""))

@@ -47,7 +47,7 @@ func TestGoldenScreens(t *testing.T) {
 		{"compare-80x24", true, 80, 24, nil},
 		{"values-120x40", true, 120, 40, []string{"v"}},
 		{"values-80x24", true, 80, 24, []string{"v"}},
-		{"zoom-dtlb-120x40", false, 120, 40, []string{"tab", "tab", "enter"}},
+		{"zoom-dtlb-120x40", false, 120, 40, []string{"tab", "tab", "tab", "enter"}},
 		{"help-80x24", false, 80, 24, []string{"?"}},
 	}
 	for _, c := range cases {

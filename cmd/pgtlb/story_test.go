@@ -118,7 +118,7 @@ func TestStory(t *testing.T) {
 	s.press("c")
 	s.waitFor("page faults and the largest page table at least tenfold smaller", func(text string) bool {
 		return strings.Contains(text, "compare ON") &&
-			factor(text, "Server page faults") >= 10 && factor(text, "largest backend") >= 10
+			factor(text, "Server faults") >= 10 && factor(text, "largest backend") >= 10
 	})
 	s.press("1")
 	s.waitText("○ 1 point-select")
