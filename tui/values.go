@@ -129,6 +129,10 @@ func unitText(m probes.Metric) string {
 	switch {
 	case m.Unit == "kB" || m.Unit == "%" || m.Unit == "":
 		return ""
+	case m.Kind == probes.Counter && m.Unit == "s":
+		return "CPUs" // seconds per second
+	case m.Kind == probes.Counter && (m.Unit == "µs" || m.Unit == "ms" || m.Unit == "bytes"):
+		return m.Unit + "/s"
 	case m.Kind == probes.Counter:
 		return "/s"
 	case m.Unit == "txn/s":
@@ -142,15 +146,19 @@ func unitText(m probes.Metric) string {
 func valueRows(sc *scene) []valueRow {
 	var rows []valueRow
 	for _, m := range probes.Catalogue() {
-		if m.Kind == probes.Distribution {
-			continue
+		if m.Kind == probes.Distribution || m.ID == probes.Transactions {
+			continue // the percentiles and TPS say it
 		}
 		m = sc.metric(m.ID)
 		whole, ok := sc.valueRow(m, "")
 		if ok {
 			rows = append(rows, whole)
 		}
-		for _, label := range sc.labels(m.ID) {
+		labels := sc.labels(m.ID)
+		if ok && len(labels) == 1 {
+			continue // the whole is that one
+		}
+		for _, label := range labels {
 			r, has := sc.valueRow(m, label)
 			if !has || m.Unit == "pages" && sc.now(probes.PoolTotal, label).V == 0 {
 				continue
