@@ -1,3 +1,14 @@
-// Package script holds the pgbench script language: lexer, parser and
-// evaluator.
+// Package script is the pgbench script language: a script is parsed once, linked with the other scripts of a run into a
+// Program, and a Machine steps one client through it. The package does no input or output of its own: a Machine says
+// what has to be done (send this SQL, sleep, run this shell command) and the driver does it.
+//
+// The meaning is that of pgbench 17 and 18; where this package means something else, the place says so. In short:
+//
+//   - an error names the true line and column of its spot, also in a command that is continued over several lines, where
+//     pgbench names the first line and counts on from the backslash;
+//   - a condition error (\endif without \if and so on) has a position too;
+//   - abs of a boolean is an error, in pgbench it reads an undefined number;
+//   - \setshell keeps 64 bits of its result and \shell commands may be longer than 255 bytes;
+//   - a script may not contain a zero byte, where pgbench stops reading in silence;
+//   - expressions nest at most 1,000 deep.
 package script
