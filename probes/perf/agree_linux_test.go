@@ -51,7 +51,13 @@ func agreeHelper(out io.Writer) error {
 	return fmt.Errorf("no page faults among %d readings", len(after))
 }
 
-// TestAgreesWithPerfStat compares with perf stat -a -e page-faults over the same ten seconds: within 1 %.
+// windows are the page faults of three windows over the same ten seconds, each inside of the next: the helper's, perf
+// stat's and that of the test around both.
+type windows struct{ inner, theirs, outer, touched float64 }
+
+// TestAgreesWithPerfStat compares with perf stat -a -e page-faults over the same ten seconds: within 1 %. On a busy
+// machine the start of perf and of the helper takes long enough for more faults than that to lie between the windows,
+// so what is demanded each time is a count between those of our two windows, give or take 1 %.
 func TestAgreesWithPerfStat(t *testing.T) {
 	if testing.Short() {
 		t.Skip("need: ten seconds (not -short)")
@@ -60,7 +66,22 @@ func TestAgreesWithPerfStat(t *testing.T) {
 	if err != nil {
 		t.Skip("need: the perf tool")
 	}
-	openSoftware(t, Options{})
+	for range 3 {
+		w := perfStat(t, tool)
+		t.Logf("page faults: ours %.0f to %.0f, perf stat %.0f", w.inner, w.outer, w.theirs)
+		if w.inner < w.touched || w.theirs < 0.99*w.inner || w.theirs > 1.01*w.outer {
+			t.Fatalf("ours %.0f to %.0f, perf stat %.0f; %.0f pages were touched", w.inner, w.outer, w.theirs, w.touched)
+		}
+		if math.Abs(w.inner-w.theirs) <= 0.01*w.theirs {
+			return
+		}
+	}
+}
+
+func perfStat(t *testing.T, tool string) windows {
+	t.Helper()
+	around := openSoftware(t, Options{})
+	before := systemFaults(t, around)
 	cmd := exec.Command(tool, "stat", "-x", ",", "-a", "-e", "page-faults", "/proc/"+strconv.Itoa(os.Getpid())+"/exe")
 	cmd.Env = append(os.Environ(), helperVar+"=agree", "LC_ALL=C")
 	var stdout, stderr bytes.Buffer
@@ -68,19 +89,36 @@ func TestAgreesWithPerfStat(t *testing.T) {
 	if err := cmd.Run(); err != nil {
 		t.Skipf("need: a perf tool that counts page faults system wide: %v: %s", err, stderr.String())
 	}
+	w := windows{outer: systemFaults(t, around) - before}
 	var res agreement
 	if err := json.Unmarshal(stdout.Bytes(), &res); err != nil {
 		t.Fatalf("helper wrote %q: %v", stdout.String(), err)
 	}
+	w.inner, w.touched = res.Counted, res.Touched
 	text, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), ",")
-	theirs, err := strconv.ParseFloat(text, 64)
-	if err != nil {
+	var err error
+	if w.theirs, err = strconv.ParseFloat(text, 64); err != nil {
 		t.Fatalf("perf wrote %q: %v", stderr.String(), err)
 	}
-	ours := res.Counted
-	off := 100 * (ours - theirs) / theirs
-	t.Logf("page faults: ours %.0f, perf stat %.0f, off by %.3f %%", ours, theirs, off)
-	if ours < res.Touched || math.Abs(off) > 1 {
-		t.Errorf("ours %.0f, perf stat %.0f: off by %.3f %%; %.0f pages were touched", ours, theirs, off, res.Touched)
+	return w
+}
+
+// systemFaults is the count of page faults of all CPUs since the set was opened.
+func systemFaults(t *testing.T, s *Set) float64 {
+	t.Helper()
+	readings, _, err := s.Read(nil)
+	if err != nil {
+		t.Fatal(err)
 	}
+	for _, r := range readings {
+		if r.ID == PageFaults {
+			var sum float64
+			for _, c := range r.Per {
+				sum += float64(c.Value)
+			}
+			return sum
+		}
+	}
+	t.Fatalf("no page faults among %d readings", len(readings))
+	return 0
 }
