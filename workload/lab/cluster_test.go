@@ -109,58 +109,6 @@ func TestStartStop(t *testing.T) {
 	}
 }
 
-func TestRestartKeepsDataAndForgetsTheArm(t *testing.T) {
-	c := startLab(t, Options{Settings: map[string]string{"work_mem": "5MB"}})
-	execute(t, c, "CREATE UNLOGGED TABLE kept AS SELECT 42 AS n")
-	if err := c.Restart(t.Context(), Change{Settings: map[string]string{"work_mem": "6MB", "max_connections": "50"}}, nil); err != nil {
-		t.Fatal(err)
-	}
-	if got := show(t, c, "SHOW work_mem") + show(t, c, "SHOW max_connections"); got != "6MB50" {
-		t.Errorf("with the arm: %s", got)
-	}
-	if err := c.Restart(t.Context(), Change{}, nil); err != nil {
-		t.Fatal(err)
-	}
-	if got := show(t, c, "SHOW work_mem") + show(t, c, "SHOW max_connections"); got != "5MB200" {
-		t.Errorf("without the arm: %s", got)
-	}
-	if got := show(t, c, "SELECT n::text FROM kept"); got != "42" {
-		t.Errorf("table holds %s", got)
-	}
-	select {
-	case <-c.Done():
-		t.Error("Done fired although the server was asked to stop")
-	default:
-	}
-}
-
-func TestRestartWithBadSettingLeavesTheServer(t *testing.T) {
-	c := startLab(t, Options{})
-	pid := c.Pid()
-	for name, ch := range map[string]Change{
-		"unknown": {Settings: map[string]string{"no_such_setting": "1"}},
-		"value":   {Settings: map[string]string{"work_mem": "lots"}},
-		"private": {Settings: map[string]string{"listen_addresses": "*"}},
-		"memory":  {Settings: map[string]string{"shared_buffers": "100TB"}},
-	} {
-		if err := c.Restart(t.Context(), ch, nil); err == nil {
-			t.Errorf("%s: accepted", name)
-		}
-	}
-	if c.Pid() != pid || show(t, c, "SHOW work_mem") != "4MB" {
-		t.Error("the server was touched")
-	}
-	// This one the server only notices when it starts for good.
-	err := c.Restart(t.Context(), Change{Settings: map[string]string{"shared_preload_libraries": "no_such_library"}}, nil)
-	if err == nil {
-		t.Fatal("a missing library was accepted")
-	}
-	wantIn(t, err.Error(), "no_such_library")
-	if show(t, c, "SHOW shared_preload_libraries") != "" {
-		t.Error("the lab does not run as before")
-	}
-}
-
 func TestFailedStartLeavesNothing(t *testing.T) {
 	s := needServer(t)
 	cancelled, cancel := context.WithCancel(t.Context())
@@ -211,51 +159,6 @@ func TestUnreachableParent(t *testing.T) {
 		t.Fatal("started where the account cannot go")
 	}
 	wantIn(t, err.Error(), "cannot reach", "TMPDIR")
-}
-
-func TestServerThatDies(t *testing.T) {
-	c := startLab(t, Options{})
-	if err := syscall.Kill(c.Pid(), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-c.Done():
-	case <-time.After(time.Minute):
-		t.Fatal("nobody noticed")
-	}
-	if err := c.Err(); err == nil || !strings.Contains(err.Error(), "killed") {
-		t.Errorf("reason %v", err)
-	}
-	if c.Pid() != 0 {
-		t.Errorf("pid %d", c.Pid())
-	}
-	shm := c.mark.Residue
-	if len(shm.Shm) == 0 || shm.SysV < 0 {
-		t.Errorf("nothing noted of what the server holds in the kernel: %+v", shm)
-	}
-	if err := c.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	for path := range shm.Shm {
-		if _, err := os.Stat(path); err == nil {
-			t.Errorf("left behind: %s", path)
-		}
-	}
-}
-
-func TestCrashedLabCanBeRestarted(t *testing.T) {
-	c := startLab(t, Options{})
-	old := c.Done()
-	if err := syscall.Kill(c.Pid(), syscall.SIGQUIT); err != nil {
-		t.Fatal(err)
-	}
-	<-old
-	if err := c.Restart(t.Context(), Change{}, nil); err != nil {
-		t.Fatal(err)
-	}
-	if c.Err() != nil || c.Done() == old || show(t, c, "SELECT 'up'") != "up" {
-		t.Error("the lab did not come back")
-	}
 }
 
 func TestKeep(t *testing.T) {

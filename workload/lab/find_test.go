@@ -15,7 +15,7 @@ import (
 func program(t *testing.T, path, script string) {
 	t.Helper()
 	if supported() != nil {
-		t.Skip("needs a system with /bin/sh")
+		t.Skip("need: a system with /bin/sh")
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
@@ -217,7 +217,7 @@ const fetchForReal = "PGTLB_TEST_FETCH"
 
 func TestFetchPortable(t *testing.T) {
 	if os.Getenv(fetchForReal) == "" {
-		t.Skipf("needs the network: set %s=1", fetchForReal)
+		t.Skipf("need: the network: set %s=1", fetchForReal)
 	}
 	dest := filepath.Join(labParent(t), "portable")
 	defer os.RemoveAll(dest)
@@ -240,7 +240,7 @@ func TestFetchPortable(t *testing.T) {
 
 func TestChooseAccount(t *testing.T) {
 	if supported() != nil {
-		t.Skip("needs Linux accounts")
+		t.Skip("need: Linux accounts")
 	}
 	if a, err := chooseAccount("", 1000); err != nil || a != nil {
 		t.Errorf("not root: %+v, %v", a, err)

@@ -11,7 +11,7 @@ func needPool(t *testing.T) Pool {
 	t.Helper()
 	pool, err := ReadPool(Roots{}, Pages2MB)
 	if errors.Is(err, ErrNoPool) {
-		t.Skipf("needs a kernel with 2MB huge pages: %v", err)
+		t.Skipf("need: a kernel with 2MB huge pages: %v", err)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func impossible(t *testing.T) string {
 	}
 	size := int64(needPool(t).Available())<<21 + 6<<30
 	if size > m.Available*3/4 {
-		t.Skip("needs 8 GB of memory beyond the free huge pages")
+		t.Skip("need: 8 GB of memory beyond the free huge pages")
 	}
 	return itoa(int(size>>20)) + "MB"
 }
@@ -111,65 +111,12 @@ func TestShortPoolIsSaidBeforeTheStart(t *testing.T) {
 	wantIn(t, err.Error(), itoa(short.Need)+" pages of 2MB", "short", "nr_hugepages")
 }
 
-// The server's own words, of a real server that was not stopped from trying.
-func TestShortPoolFromTheServersLog(t *testing.T) {
-	size := impossible(t)
-	c := startLab(t, Options{})
-	l := c.layers
-	l.pages, l.buffers = Pages2MB, size
-	if err := l.resolve(Roots{}, c.server.Major); err != nil {
-		t.Fatal(err)
-	}
-	c.ops.Lock()
-	err := c.halt(t.Context(), nil)
-	if err == nil {
-		err = c.launch(t.Context(), l, nil)
-	}
-	c.ops.Unlock()
-	short, failed := (*ShortPool)(nil), (*StartError)(nil)
-	if !errors.As(err, &short) || !errors.As(err, &failed) {
-		t.Fatalf("error %v", err)
-	}
-	if short.NeedBytes == 0 || short.Need != pagesFor(short.NeedBytes, Pages2MB) {
-		t.Errorf("%+v", short)
-	}
-	wantIn(t, err.Error(), "could not map anonymous shared memory")
-	if err := c.Restart(t.Context(), Change{}, nil); err != nil {
-		t.Fatal(err)
-	}
-	wantMode(t, c, Pages4kB)
-}
-
 // huge_pages = try falls back without a word; only the proof shows it.
 func TestTryFallsBack(t *testing.T) {
 	c := startLab(t, Options{Pages: Pages2MB, SharedBuffers: impossible(t), Settings: map[string]string{"huge_pages": "try"}})
 	wantMode(t, c, Pages4kB)
 	if got := show(t, c, "SHOW huge_pages"); got != "try" {
 		t.Errorf("huge_pages %s", got)
-	}
-}
-
-func TestShortPoolLeavesARunningServer(t *testing.T) {
-	c := startLab(t, Options{})
-	pid := c.Pid()
-	err := c.Restart(t.Context(), Change{Pages: Pages2MB, Settings: map[string]string{"shared_buffers": impossible(t)}}, nil)
-	short := (*ShortPool)(nil)
-	if !errors.As(err, &short) || c.Pid() != pid {
-		t.Errorf("error %v, pid %d was %d", err, c.Pid(), pid)
-	}
-}
-
-func TestPageSizeTheMachineLacks(t *testing.T) {
-	if _, err := ReadPool(Roots{}, Pages1GB); !errors.Is(err, ErrNoPool) {
-		t.Skip("needs a machine without 1GB huge pages")
-	}
-	c := startLab(t, Options{})
-	if _, err := c.Preflight(t.Context(), Pages1GB); !errors.Is(err, ErrNoPool) {
-		t.Errorf("preflight: %v", err)
-	}
-	pid := c.Pid()
-	if err := c.Restart(t.Context(), Change{Pages: Pages1GB, Reserve: true}, nil); !errors.Is(err, ErrNoPool) || c.Pid() != pid {
-		t.Errorf("restart: %v", err)
 	}
 }
 
@@ -208,6 +155,9 @@ func TestReserveForReal(t *testing.T) {
 func TestPortableServers(t *testing.T) {
 	for _, major := range []string{"18", "13"} {
 		t.Run(major, func(t *testing.T) {
+			if testing.Short() {
+				t.Skip("need: more time than -short leaves, to repeat it with another server version")
+			}
 			o := Options{Server: needPortable(t, major), Pages: Pages4kB, Pools: Pools{Dir: t.TempDir()}}
 			if _, err := ReadPool(Roots{}, Pages2MB); err == nil && os.Geteuid() == 0 {
 				o.Pages, o.Reserve = Pages2MB, true
@@ -239,13 +189,13 @@ func needPortable(t *testing.T, major string) Server {
 			return s
 		}
 	}
-	t.Skipf("needs a portable PostgreSQL %s: pgtlb setup --portable --version %s", major, major)
+	t.Skipf("need: a portable PostgreSQL %s: pgtlb setup --portable --version %s", major, major)
 	return Server{}
 }
 
 func TestVerifyOfAProcessThatIsNoServer(t *testing.T) {
 	if supported() != nil {
-		t.Skip("needs procfs")
+		t.Skip("need: procfs")
 	}
 	if _, err := Verify(Roots{}, os.Getpid()); !errors.Is(err, ErrNoMapping) {
 		t.Errorf("error %v", err)

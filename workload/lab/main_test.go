@@ -48,13 +48,13 @@ func crashMain(parent string) int {
 func needServer(t *testing.T) Server {
 	t.Helper()
 	if err := supported(); err != nil {
-		t.Skipf("needs Linux: %v", err)
+		t.Skipf("need: Linux: %v", err)
 	}
 	f := NewFinder()
 	f.Portable = nil
 	s, err := f.Find(t.Context(), "")
 	if errors.Is(err, ErrNoServer) {
-		t.Skip("needs PostgreSQL's server programs: pgtlb setup")
+		t.Skip("need: PostgreSQL's server programs: pgtlb setup")
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func needServer(t *testing.T) Server {
 func needRoot(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("needs root")
+		t.Skip("need: root")
 	}
 }
 

@@ -18,7 +18,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 func fakeHost(t *testing.T, memKB, availKB int) Roots {
 	t.Helper()
 	if supported() != nil {
-		t.Skip("needs Linux")
+		t.Skip("need: Linux")
 	}
 	r := Roots{Proc: filepath.Join(t.TempDir(), "proc"), Sys: filepath.Join(t.TempDir(), "sys")}
 	put := func(path, text string) {
