@@ -62,7 +62,7 @@ func TestKeysAskTheEngine(t *testing.T) {
 		want []trial.Command
 	}{
 		{"start a scenario", run, "2", []trial.Command{trial.ToggleLoad{Key: 2}}},
-		{"no such scenario", run, "7", nil},
+		{"no such scenario", run, "7", []trial.Command{trial.ToggleLoad{Key: 7}}},
 		{"baseline", run, "b", []trial.Command{trial.SaveBaseline{}}},
 		{"compare", run, "c", []trial.Command{trial.ToggleCompare{}}},
 		{"compare in the table of values", run, "v c", []trial.Command{trial.ToggleCompare{}}},

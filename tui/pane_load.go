@@ -123,9 +123,9 @@ func (sc *scene) latencyChart(lines ...line) *chart {
 }
 
 func (sc *scene) serverLatencyPane() pane {
-	p := pane{title: "Latency of the server, ms", metrics: []string{probes.ServerLatencyMean}}
+	p := pane{title: "Latency of the server, ms", metrics: []string{probes.ServerLatencyMean, probes.StmtCalls, probes.StmtExecMS}}
 	if !sc.has(probes.ServerLatencyMean) {
-		p.title, p.why = "Latency ms", sc.why(probes.ServerLatencyMean)
+		p.title, p.why = "Latency ms", sc.why(probes.ServerLatencyMean, probes.StmtCalls)
 		return p
 	}
 	p.spark = sc.line(probes.ServerLatencyMean, "", stOne, '*')

@@ -15,7 +15,7 @@ import (
 func (a *app) lab() *cobra.Command {
 	var l labFlags
 	var load loadFlags
-	var plain, sweep bool
+	var plain, sweep, asJSON bool
 	var scenario, reports, scope string
 	cmd := &cobra.Command{
 		Use:   "lab",
@@ -39,7 +39,7 @@ line per second and the report at the end.`,
 				return err
 			}
 			if scenario == "none" {
-				if plain || !a.isTerminal() {
+				if plain || asJSON || !a.isTerminal() {
 					return errors.New("--scenario none: without a screen there must be a scenario to run")
 				}
 			} else if err := load.apply(&o, scenario); err != nil {
@@ -54,11 +54,14 @@ line per second and the report at the end.`,
 			if so.Scope, err = probes.ParsePerfScope(scope); err != nil {
 				return err
 			}
-			if !plain && !a.isTerminal() {
+			if !plain && !asJSON && !a.isTerminal() {
 				_, _ = fmt.Fprintf(a.err, "no terminal here: running %s for %d s without a screen\n", scenario, load.seconds)
 				plain = true
 			}
-			if plain {
+			switch {
+			case asJSON:
+				return a.benchRun(cmd.Context(), so, trial.DefaultApdexT, true)
+			case plain:
 				return a.plainLab(cmd.Context(), so)
 			}
 			if !cmd.Flags().Changed("time") {
@@ -72,6 +75,7 @@ line per second and the report at the end.`,
 	f := cmd.Flags()
 	f.StringVar(&scenario, "scenario", "point-select", "scenario to start; none starts none")
 	f.BoolVar(&plain, "plain", false, "no screen: run the scenario, a line per second, a report at the end")
+	f.BoolVar(&asJSON, "json", false, "no screen: run the scenario and print one JSON object, as bench does")
 	f.BoolVar(&sweep, "sweep", false, "remove what crashed labs left, give back their huge pages, and end")
 	f.StringVar(&scope, "scope", "", scopeHelp)
 	f.StringVar(&reports, "report-dir", "", "where e writes reports (default: the working directory)")

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,7 +15,7 @@ import (
 )
 
 func (a *app) setup() *cobra.Command {
-	var yes, portable bool
+	var yes, portable, asJSON bool
 	var major string
 	cmd := &cobra.Command{
 		Use:   "setup",
@@ -25,20 +26,13 @@ With --portable it fetches a private server by npm instead, which needs no root.
 		Example: "  pgtlb setup -y\n  pgtlb setup --portable --version 18",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if portable {
-				s, err := lab.FetchPortable(cmd.Context(), major, "", a.err)
-				if err != nil {
-					return err
-				}
-				_, err = fmt.Fprintf(a.out, "%s\n", s)
-				return err
-			}
-			s, err := lab.Find(cmd.Context(), "")
-			if errors.Is(err, lab.ErrNoServer) {
-				s, err = a.offerInstall(cmd.Context(), yes, err)
-			}
+			s, err := a.findServer(cmd.Context(), yes, portable, major)
 			if err != nil {
 				return err
+			}
+			if asJSON {
+				return json.NewEncoder(a.out).Encode(map[string]any{
+					"bindir": s.Bindir, "version": s.Version, "major": s.Major, "origin": s.Origin})
 			}
 			_, err = fmt.Fprintf(a.out, "%s (%s)\n", s, s.Origin)
 			return err
@@ -47,8 +41,21 @@ With --portable it fetches a private server by npm instead, which needs no root.
 	f := cmd.Flags()
 	f.BoolVarP(&yes, "yes", "y", false, "install without asking")
 	f.BoolVar(&portable, "portable", false, "fetch a private server by npm, without root")
+	f.BoolVar(&asJSON, "json", false, "JSON on the standard output")
 	f.StringVar(&major, "version", "18", "major version for --portable")
 	return cmd
+}
+
+// findServer finds the server programs, or fetches or installs them.
+func (a *app) findServer(ctx context.Context, yes, portable bool, major string) (lab.Server, error) {
+	if portable {
+		return lab.FetchPortable(ctx, major, "", a.err)
+	}
+	s, err := lab.Find(ctx, "")
+	if errors.Is(err, lab.ErrNoServer) {
+		return a.offerInstall(ctx, yes, err)
+	}
+	return s, err
 }
 
 // offerInstall shows how PostgreSQL would be installed and, after a yes, does it.

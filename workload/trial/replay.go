@@ -31,6 +31,9 @@ func NewReplay(run *Run, store *Store, reports string) *Replay {
 	r := &Replay{run: run, store: store, reports: reports, mail: newMailbox(), cmds: make(chan Command, 64)}
 	r.st = State{Mode: Replaying, Phase: Ready, Host: m.Host, Server: m.Server, Pages: m.Pages, Dataset: m.Dataset,
 		Interval: m.Interval, Metrics: m.Metrics, Unavailable: m.Unavailable}
+	if m.Lab {
+		r.st.Server.Where = "lab" // its socket's path means nothing any more
+	}
 	for i, l := range m.Loads {
 		r.st.Loads = append(r.st.Loads, LoadState{Key: i + 1, Name: l.Scenario, Clients: l.Clients})
 	}

@@ -27,6 +27,9 @@ type Options struct {
 	Scope    probes.PerfScope // whose events are counted
 	// Config is the server to watch; unused in a lab.
 	Config *pgx.ConnConfig
+	// Record keeps a run of what is watched, for that long; 0 keeps none. The
+	// screen's loads are recorded without it.
+	Record time.Duration
 	Lab    LabOptions
 }
 

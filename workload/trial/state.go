@@ -49,6 +49,8 @@ type State struct {
 	Unavailable []probes.Miss
 	// Run is the run being recorded, or the last one.
 	Run *RunState
+	// Recorded is the file of a run without a load, once it is complete.
+	Recorded string
 	// Baseline is nil until one is chosen.
 	Baseline *BaselineState
 	// Compare tells whether the baseline is laid under the live lines.
