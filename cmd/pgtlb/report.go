@@ -36,8 +36,8 @@ the standard output.`,
 				if base, err = store.Load(baseline); err != nil {
 					return err
 				}
-				if base.Meta.Name == cand.Meta.Name {
-					return fmt.Errorf("--baseline %s: this is the run itself; name another", baseline)
+				if err := trial.CheckBaseline(cand.Meta, base.Meta); err != nil {
+					return fmt.Errorf("--baseline %s: %w", baseline, err)
 				}
 			}
 			r := trial.BuildReport(cand, base)

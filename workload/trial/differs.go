@@ -9,6 +9,15 @@ import (
 	"pgtlb/probes"
 )
 
+// CheckBaseline refuses to hold a run against itself: the report would call the
+// lack of any difference a result.
+func CheckBaseline(cand, base Meta) error {
+	if base.Name == cand.Name {
+		return fmt.Errorf("%s is the run itself: choose another baseline", probes.Clean(base.Name))
+	}
+	return nil
+}
+
 // Varied says what was meant to differ between two runs: the page mode where it
 // differs, else the one setting that does. It is empty where nothing or more
 // than one thing differs.

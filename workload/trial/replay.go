@@ -63,6 +63,9 @@ func (r *Replay) UseBaseline(name string) error {
 	if err != nil {
 		return err
 	}
+	if err := CheckBaseline(r.run.Meta, b.meta); err != nil {
+		return err
+	}
 	r.setBaseline(b)
 	return nil
 }

@@ -147,6 +147,9 @@ func writeReport(store *Store, dir string, cand *Run, base string) ([]string, er
 		if baseRun, err = store.Load(base); err != nil {
 			return nil, err
 		}
+		if err := CheckBaseline(cand.Meta, baseRun.Meta); err != nil {
+			return nil, err
+		}
 	}
 	dir, err := reportDir(dir, store.Dir())
 	if err != nil {
