@@ -99,7 +99,7 @@ func TestAccumulatorAgreesWithItselfAtEveryTick(t *testing.T) {
 			early = a.Summary()
 		}
 	}
-	whole, first := Summarize(frames), SummarizeFirst(frames, 5*time.Second)
+	whole, first := Summarize(frames), summarize(frames, from, from+5)
 	for k, f := range whole.Figures {
 		if got := a.Summary().Figures[k]; got != f {
 			t.Errorf("%v: accumulated %+v, summarized %+v", k, got, f)

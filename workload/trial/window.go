@@ -39,22 +39,8 @@ func LoadWindow(frames []probes.Frame) (from, to int, ok bool) {
 
 // Summarize makes the Summary of the load window of frames, or of all frames
 // where no load started.
-func Summarize(frames []probes.Frame) *Summary { return SummarizeFirst(frames, 0) }
-
-// SummarizeFirst is Summarize for the first length of the window only, so that
-// a finished run can be held against one that is still going. A length of 0
-// takes the whole window.
-func SummarizeFirst(frames []probes.Frame, length time.Duration) *Summary {
+func Summarize(frames []probes.Frame) *Summary {
 	from, to, _ := LoadWindow(frames)
-	if length > 0 {
-		var sum time.Duration
-		for i := from; i < to; i++ {
-			if sum += frames[i].Elapsed; sum > length+frames[i].Elapsed/2 {
-				to = i
-				break
-			}
-		}
-	}
 	return summarize(frames, from, to)
 }
 

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"testing"
+	"time"
 
 	"pgtlb/probes"
 )
@@ -23,13 +24,15 @@ func TestLoadWindow(t *testing.T) {
 		"both in one frame": {map[int][]probes.Mark{2: append(append([]probes.Mark{}, start...), stop...)}, 3, 3, true},
 	} {
 		frames := make([]probes.Frame, 6)
-		for i, m := range c.marks {
-			frames[i].Marks = m
+		for i := range frames {
+			frames[i] = probes.Frame{Elapsed: time.Second, Marks: c.marks[i]}
 		}
 		from, to, ok := LoadWindow(frames)
 		if from != c.from || to != c.to || ok != c.ok {
 			t.Errorf("%s: %d to %d, %v; want %d to %d, %v", name, from, to, ok, c.from, c.to, c.ok)
 		}
-		Summarize(frames)
+		if got, want := Summarize(frames).Seconds, float64(c.to-c.from); got != want {
+			t.Errorf("%s: summed up over %v s, want the window's %v", name, got, want)
+		}
 	}
 }
