@@ -27,30 +27,11 @@ func (c *Cluster) Dir() string { return c.dir }
 // Data is the cluster's data directory.
 func (c *Cluster) Data() string { return c.data }
 
-// OSUser is the account the server runs under; "" is pgtlb's own.
-func (c *Cluster) OSUser() string {
-	if c.account == nil {
-		return ""
-	}
-	return c.account.Name
-}
-
 // Pages is the page size the lab asks for; Proof tells which one it has.
 func (c *Cluster) Pages() Pages {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.layers.pages
-}
-
-// SharedBuffers is the shared_buffers setting in bytes.
-func (c *Cluster) SharedBuffers() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	n, err := ParseSize(c.layers.effective("shared_buffers"))
-	if err != nil {
-		return 0 // cannot be: it was parsed before the start
-	}
-	return n
 }
 
 // Pid is the postmaster's pid; 0 while no server runs.

@@ -28,7 +28,11 @@ func wantMode(t *testing.T, c *Cluster, want Pages) {
 	if p.Mode != want {
 		t.Errorf("pages in use: %s (%s), want %s", p.Mode, p.PageText, want)
 	}
-	if p.SizeKB<<10 < c.SharedBuffers() {
+	buffers, err := ParseSize(c.layers.effective("shared_buffers"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.SizeKB<<10 < buffers {
 		t.Errorf("the mapping of %d kB is smaller than shared_buffers", p.SizeKB)
 	}
 }
