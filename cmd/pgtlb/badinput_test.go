@@ -103,6 +103,44 @@ func TestUnwritablePlaces(t *testing.T) {
 	}
 }
 
+// TestReadingVerbsMakeNothing: who only looks leaves no directory behind and
+// needs no place that can be written.
+func TestReadingVerbsMakeNothing(t *testing.T) {
+	file, err := filepath.Abs("testdata/emulated-run.ndjson")
+	if err != nil {
+		t.Fatal(err)
+	}
+	notDir := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(notDir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	picture := filepath.Join(t.TempDir(), "screen.svg")
+	for name, c := range map[string]struct {
+		args []string
+		code int
+	}{
+		"report": {[]string{"report", file}, exitDone},
+		"replay": {[]string{"replay", file, "--screenshot", picture}, exitDone},
+		"runs":   {[]string{"runs"}, exitDone},
+		"watch":  {[]string{"watch", "-h", "/nowhere", "--plain"}, exitUsage},
+	} {
+		t.Run(name, func(t *testing.T) {
+			box := newSandbox(t)
+			if r := box.run(c.args...); r.code != c.code {
+				t.Errorf("exit code %d, want %d\n%s", r.code, c.code, r.err)
+			}
+			if entries, err := os.ReadDir(box.state); err != nil || len(entries) != 0 {
+				t.Errorf("made in the state directory: %v, %v", entries, err)
+			}
+			box.state = notDir
+			r := box.run(c.args...)
+			if strings.Contains(r.err, "cannot be kept") || name != "runs" && r.code != c.code {
+				t.Errorf("nothing can be written: exit code %d\n%s", r.code, r.err)
+			}
+		})
+	}
+}
+
 // TestRunFileCutInTheMiddle: what was recorded is shown, and that it was cut.
 func TestRunFileCutInTheMiddle(t *testing.T) {
 	whole, err := os.ReadFile("testdata/emulated-run.ndjson")

@@ -43,7 +43,7 @@ It needs --lab: the load runs on a private throw-away server.`,
 			if err := load.apply(&o, args[0]); err != nil {
 				return err
 			}
-			store, err := a.store()
+			store, err := a.writableStore()
 			if err != nil {
 				return err
 			}

@@ -45,7 +45,7 @@ line per second and the report at the end.`,
 			} else if err := load.apply(&o, scenario); err != nil {
 				return err
 			}
-			store, err := a.store()
+			store, err := a.writableStore()
 			if err != nil {
 				return err
 			}

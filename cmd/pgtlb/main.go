@@ -135,5 +135,14 @@ func (a *app) commandLine() string {
 	return strings.Join(parts, " ")
 }
 
-// store opens the runs' directory.
+// store opens the runs' directory for reading.
 func (a *app) store() (*trial.Store, error) { return trial.OpenStore("") }
+
+// writableStore opens the runs' directory for the verbs that record.
+func (a *app) writableStore() (*trial.Store, error) {
+	s, err := a.store()
+	if err != nil {
+		return nil, err
+	}
+	return s, s.MakeWritable()
+}

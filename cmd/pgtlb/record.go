@@ -34,7 +34,7 @@ text or, with --json, as one JSON object on the standard output.`,
 			if length < 1 {
 				return fmt.Errorf("--time %d: record for at least 1 second", length)
 			}
-			store, err := a.store()
+			store, err := a.writableStore()
 			if err != nil {
 				return err
 			}

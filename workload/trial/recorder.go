@@ -104,9 +104,6 @@ func (r *Recorder) Name() string { return r.meta.Name }
 // Path is the run's file.
 func (r *Recorder) Path() string { return r.path }
 
-// Meta is the header as written.
-func (r *Recorder) Meta() Meta { return r.meta }
-
 // Append writes one sample, without the text of queries. The first write that
 // fails stops the recording: the file is cut back to its last whole line, the
 // error is returned once, and what comes later is only counted.

@@ -34,9 +34,8 @@ func DefaultDir() (string, error) {
 	return filepath.Join(home, ".local", "state", "pgtlb", "runs"), nil
 }
 
-// OpenStore opens the store in dir, or in DefaultDir when dir is empty, makes
-// the directory where it is missing (0700) and makes sure that runs can be
-// written there.
+// OpenStore opens the store in dir, or in DefaultDir when dir is empty, for
+// reading: it makes nothing, and a directory that is not there holds no runs.
 func OpenStore(dir string) (*Store, error) {
 	if dir == "" {
 		var err error
@@ -44,17 +43,23 @@ func OpenStore(dir string) (*Store, error) {
 			return nil, err
 		}
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("runs cannot be kept in %s: %w", dir, reason(err))
-	}
-	f, err := os.CreateTemp(dir, ".writable-")
-	if err != nil {
-		return nil, fmt.Errorf("runs cannot be kept in %s: %w", dir, reason(err))
-	}
-	if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
-		return nil, fmt.Errorf("runs cannot be kept in %s: %w", dir, reason(err))
-	}
 	return &Store{dir: dir}, nil
+}
+
+// MakeWritable makes the directory where it is missing (0700) and finds out
+// whether runs can be written there, before a load is driven in vain.
+func (s *Store) MakeWritable() error {
+	err := os.MkdirAll(s.dir, 0o700)
+	if err == nil {
+		var f *os.File
+		if f, err = os.CreateTemp(s.dir, ".writable-"); err == nil {
+			err = errors.Join(f.Close(), os.Remove(f.Name()))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("runs cannot be kept in %s: %w", s.dir, reason(err))
+	}
+	return nil
 }
 
 // reason takes the path out of a file error where the sentence names it already.
@@ -68,9 +73,6 @@ func reason(err error) error {
 // Dir is the store's directory.
 func (s *Store) Dir() string { return s.dir }
 
-// Create starts the recording of a run in the store.
-func (s *Store) Create(meta Meta) (*Recorder, error) { return Create(s.dir, meta) }
-
 // Load resolves what a person named and reads that run.
 func (s *Store) Load(what string) (*Run, error) {
 	path, err := s.Resolve(what)
@@ -83,7 +85,7 @@ func (s *Store) Load(what string) (*Run, error) {
 // List returns the runs of the store, newest first. It reads the head and the
 // tail of each file only; a file that is no readable run says so in Problem.
 func (s *Store) List() ([]RunInfo, error) {
-	entries, err := os.ReadDir(s.dir)
+	entries, err := s.entries()
 	if err != nil {
 		return nil, fmt.Errorf("listing runs: %w", err)
 	}
@@ -103,6 +105,15 @@ func (s *Store) List() ([]RunInfo, error) {
 		return strings.Compare(b.Name, a.Name)
 	})
 	return out, nil
+}
+
+// entries reads the directory; nothing is in one that is not there.
+func (s *Store) entries() ([]os.DirEntry, error) {
+	entries, err := os.ReadDir(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return entries, err
 }
 
 // Resolve finds the run file that a person means: a path, "baseline", "last"
@@ -147,7 +158,7 @@ func (s *Store) newest() (string, error) {
 }
 
 func (s *Store) byPrefix(prefix string) (string, error) {
-	entries, err := os.ReadDir(s.dir)
+	entries, err := s.entries()
 	if err != nil {
 		return "", fmt.Errorf("looking for run %s: %w", prefix, err)
 	}

@@ -73,6 +73,29 @@ func TestListIsNewestFirstAndSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
+// Looking at runs leaves no trace, so that it works where nothing can be written.
+func TestReadingMakesNothing(t *testing.T) {
+	s := store(t)
+	if runs, err := s.List(); err != nil || len(runs) != 0 {
+		t.Errorf("listing: %v, %v", runs, err)
+	}
+	for what, want := range map[string]string{"last": "no runs", "x": "no run named x", "baseline": "no baseline"} {
+		if _, err := s.Load(what); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("loading %s: %v, want %q", what, err, want)
+		}
+	}
+	if _, err := os.Stat(s.Dir()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("reading made the directory: %v", err)
+	}
+	if err := s.MakeWritable(); err != nil {
+		t.Fatal(err)
+	}
+	st, err := os.Stat(s.Dir())
+	if err != nil || st.Mode().Perm() != 0o700 {
+		t.Errorf("directory for writing: %v, %v", st, err)
+	}
+}
+
 func TestResolve(t *testing.T) {
 	s := store(t)
 	a, b := published4kB(), published2MB()
@@ -150,7 +173,11 @@ func TestWhereRunsAreKept(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := OpenStore(filepath.Join(file, "runs"))
+	s, err := OpenStore(filepath.Join(file, "runs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.MakeWritable()
 	if err == nil || !strings.HasPrefix(err.Error(), "runs cannot be kept in "+file) || strings.Count(err.Error(), file) != 1 {
 		t.Errorf("store below a file: %v", err)
 	}
