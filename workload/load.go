@@ -15,4 +15,8 @@ type Load struct {
 	// Started is called once, when every client is connected and prepared and
 	// before the first transaction is sent; clients wait until it returns.
 	Started func()
+	// Stopped is called once, if Started was, when every client has returned and
+	// before their connections are closed, with what made the load fail, if
+	// anything.
+	Stopped func(err error)
 }

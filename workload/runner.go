@@ -78,15 +78,18 @@ func (u *run) drive(ctx context.Context, res *Result) error {
 	if err := u.prepare(ctx, conns); err != nil {
 		return err
 	}
-	if u.load.Started != nil {
-		u.load.Started()
-	}
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if u.load.Started != nil {
+		u.load.Started()
 	}
 	start = time.Now()
 	err = u.work(ctx, start)
 	res.Elapsed = time.Since(start)
+	if u.load.Stopped != nil {
+		u.load.Stopped(err)
+	}
 	res.Cancelled = err == nil && ctx.Err() != nil
 	return err
 }

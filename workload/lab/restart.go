@@ -43,6 +43,9 @@ func (c *Cluster) Restart(ctx context.Context, ch Change, progress Progress) err
 		return fmt.Errorf("restarting the lab: %w", err)
 	}
 	if err := c.launch(ctx, next, progress); err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("restarting the lab: %w", err) // it is to be stopped: no need of the old one
+		}
 		back := c.launch(context.WithoutCancel(ctx), c.layers, progress)
 		if back != nil {
 			return fmt.Errorf("restarting the lab: %w; nor did it start again as before: %w", err, back)

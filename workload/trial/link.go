@@ -32,10 +32,11 @@ func (s *Session) join(ctx context.Context, cfg *pgx.ConnConfig) error {
 	}
 	misses := l.open(ctx, s.o.Roots, s.o.Scope, info)
 	var metrics []probes.Metric
-	for _, p := range l.probes {
+	for i, p := range l.probes {
 		metrics = append(metrics, p.Metrics()...)
 		if err := s.sampler.Add(ctx, p); err != nil {
-			return errors.Join(fmt.Errorf("watching the server: %w", err), l.close(ctx))
+			err = fmt.Errorf("watching the server: %w", err)
+			return errors.Join(err, s.unsample(ctx, l.probes[:i]), l.close(ctx))
 		}
 	}
 	s.post(func() {
@@ -80,15 +81,24 @@ func lacking(misses []probes.Miss, opened []probes.Metric) []probes.Miss {
 // session goes on sampling nothing until it joins again.
 func (s *Session) part(ctx context.Context) error {
 	var l *link
-	s.query(func() { l, s.link = s.link, nil })
+	s.query(func() {
+		l, s.link = s.link, nil
+		// Nothing that was proved of the server holds for the next one.
+		s.st.Pages, s.st.Server.HugePages = "", probes.HugePages{}
+	})
 	if l == nil {
 		return nil
 	}
+	return errors.Join(s.unsample(ctx, l.probes), l.close(ctx))
+}
+
+// unsample takes probes out of the sampler.
+func (s *Session) unsample(ctx context.Context, list []probes.Probe) error {
 	var errs []error
-	for _, p := range l.probes {
+	for _, p := range list {
 		errs = append(errs, s.sampler.Remove(ctx, p.Name()))
 	}
-	return errors.Join(append(errs, l.close(ctx))...)
+	return errors.Join(errs...)
 }
 
 // close ends the probes and the connection.

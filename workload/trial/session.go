@@ -58,12 +58,14 @@ type Session struct {
 	sampler *probes.Sampler
 	rec     recording
 	jobs    sync.WaitGroup
+	runs    runSet
+	queue   chan func() // jobs that keep their order; see inOrder
 
 	// The rest belongs to the goroutine of Run.
 	st       State
 	tl       timeline
 	loads    []*load
-	runs     runSet
+	ending   bool             // no job may be started any more
 	runMeta  Meta             // of the run under way or the last one
 	last     *workload.Result // of the load that ended last
 	link     *link            // to the server; nil while there is none
@@ -150,7 +152,7 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// stopPatience bounds each part of the orderly end.
+// stopPatience bounds closing the run, and then stopping the server.
 const stopPatience = 30 * time.Second
 
 // Run is the session. It returns when ctx has ended and everything is put back:
@@ -169,6 +171,12 @@ func (s *Session) Run(ctx context.Context) error {
 		_ = s.sampler.Run(sampling, s.take()) // it has no error but its context's
 	}()
 	s.publish()
+	s.queue = make(chan func(), cap(s.cmds))
+	s.jobs.Go(func() {
+		for f := range s.queue {
+			f()
+		}
+	})
 	s.job(func() { s.prepare(work) })
 	for ctx.Err() == nil {
 		select {
@@ -181,7 +189,8 @@ func (s *Session) Run(ctx context.Context) error {
 			s.publish()
 		}
 	}
-	s.st.Phase = Stopping
+	s.ending, s.st.Phase = true, Stopping
+	close(s.queue)
 	s.dropQuestion()
 	s.publish()
 	s.ended = s.end(context.WithoutCancel(ctx), stopWork, stopSampling, sampled)
@@ -197,7 +206,7 @@ func (s *Session) end(ctx context.Context, stopWork, stopSampling context.Cancel
 		defer close(stopped)
 		bounded, cancel := context.WithTimeout(ctx, stopPatience)
 		defer cancel()
-		s.endRun(bounded, "interrupted")
+		s.finish(bounded, "interrupted", s.runs.all()...)
 		stopWork()
 		s.jobs.Wait()
 		stopSampling()
@@ -228,11 +237,10 @@ func (s *Session) end(ctx context.Context, stopWork, stopSampling context.Cancel
 // take returns what the sampler calls for each sample: record it, derive the
 // frame and post it. It runs in the sampler's goroutine.
 func (s *Session) take() func(probes.Sample) {
-	var prev *probes.Sample
+	var d probes.Deriver
 	return func(sample probes.Sample) {
 		recErr := s.rec.append(&sample)
-		f := probes.Derive(prev, &sample)
-		prev = &sample
+		f := d.Next(&sample)
 		s.post(func() {
 			s.tl.add(f)
 			if recErr != nil {
@@ -242,8 +250,28 @@ func (s *Session) take() func(probes.Sample) {
 	}
 }
 
-// job runs f beside the loop; the session waits for it at the end.
-func (s *Session) job(f func()) { s.jobs.Go(f) }
+// job runs f beside the loop; the session waits for it at the end. It is called
+// by the loop, and refuses once the session is ending.
+func (s *Session) job(f func()) bool {
+	if s.ending {
+		return false
+	}
+	s.jobs.Go(f)
+	return true
+}
+
+// inOrder runs f beside the loop after all that was given to inOrder before,
+// for what a person asks for twice in quick succession. It is called by the loop.
+func (s *Session) inOrder(f func()) {
+	if s.ending {
+		return
+	}
+	select {
+	case s.queue <- f:
+	default:
+		s.notify(true, "too many commands at once")
+	}
+}
 
 // post has the loop run f. After the end nothing is run.
 func (s *Session) post(f func()) {
@@ -375,5 +403,5 @@ func (s *Session) setInterval(ctx context.Context, d time.Duration) {
 	d = max(probes.MinInterval, min(d, probes.MaxInterval))
 	s.st.Interval = d
 	s.notify(false, fmt.Sprintf("one sample every %v", d))
-	s.job(func() { _ = s.sampler.SetInterval(ctx, d) }) // fails only at the end
+	s.inOrder(func() { _ = s.sampler.SetInterval(ctx, d) }) // fails only at the end
 }

@@ -36,7 +36,7 @@ func (s *Session) prepareLab(ctx context.Context) error {
 		return err
 	}
 	data := workload.Dataset{Rows: s.o.Lab.Rows, Seed: s.o.Lab.Seed}
-	connect := connectTo(cluster.DSN(), "pgtlb setup")
+	connect := connectTo(cluster.DSN(), setupName)
 	if err := data.Setup(ctx, connect, s.progress); err != nil {
 		return err
 	}
@@ -56,6 +56,9 @@ func (s *Session) prepareLab(ctx context.Context) error {
 
 // ready ends the preparing.
 func (s *Session) ready() {
+	if s.st.Phase != Preparing && s.st.Phase != Changing {
+		return
+	}
 	s.steps.finish()
 	s.st.Phase = Ready
 }
@@ -183,7 +186,7 @@ func (s *Session) changePages(ctx context.Context, cluster *lab.Cluster, pages l
 	if err := s.joinLab(ctx, cluster); err != nil {
 		return errors.Join(change, err)
 	}
-	return errors.Join(change, s.warmUp(ctx, connectTo(cluster.DSN(), "pgtlb setup")))
+	return errors.Join(change, s.warmUp(ctx, connectTo(cluster.DSN(), setupName)))
 }
 
 // checkPool finds out whether the pool has the pages and, where it does not but
@@ -222,7 +225,7 @@ func (s *Session) pagesChanged(ctx context.Context, pages lab.Pages, err error) 
 	switch {
 	case ctx.Err() != nil:
 		return
-	case err != nil && !s.cluster.Running():
+	case err != nil && (s.link == nil || !s.cluster.Running()):
 		s.fail(err, s.serverLog(err))
 		return
 	case errors.Is(err, errNotReserved):
@@ -237,6 +240,10 @@ func (s *Session) pagesChanged(ctx context.Context, pages lab.Pages, err error) 
 	s.ready()
 	s.startWaiting(ctx)
 }
+
+// setupName is the application name of sessions that set up, prewarm and look
+// around; like the watching ones they are left out of sums.
+const setupName = probes.AppName + " setup"
 
 // connectTo opens connections under an application name.
 func connectTo(dsn, name string) workload.Connect {

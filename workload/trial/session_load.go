@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-	"sync"
 	"time"
 
-	"pgtlb/probes"
 	"pgtlb/workload"
 )
 
@@ -36,9 +33,7 @@ type drive struct {
 	meta   LoadMeta
 	meter  *workload.Meter
 	result workload.Result // once done
-	// once makes the end of the drive's run happen a single time, whoever comes
-	// first: the key, the clock or the driver itself.
-	once sync.Once
+	left   bool            // it must not join a run any more; guarded by runSet
 }
 
 func newLoad(key int, sc workload.Scenario, o LabOptions) *load {
@@ -76,15 +71,12 @@ func (s *Session) toggle(ctx context.Context, key int) {
 	}
 	l := s.loads[key-1]
 	switch l.status {
-	case LoadRunning:
-		s.stopLoad(ctx, l, "stopped by key")
-	case LoadStarting:
-		if l.drive == nil {
+	case LoadRunning, LoadStarting:
+		if l.drive == nil { // it waits for the server
 			l.status, l.detail = LoadStopped, ""
 			return
 		}
-		l.status, l.detail = LoadStopping, "cancelling"
-		l.drive.cancel()
+		s.stopLoad(ctx, l, "stopped by key")
 	case LoadStopping:
 	default:
 		s.startOrWait(ctx, l)
@@ -114,62 +106,86 @@ func (s *Session) startWaiting(ctx context.Context) {
 
 // startLoad begins a drive of a load; its outcome is posted.
 func (s *Session) startLoad(ctx context.Context, l *load) {
-	ctx, cancel := context.WithCancel(ctx)
 	values, err := l.scenario.Resolve(l.values)
 	if err != nil {
-		cancel()
 		l.status, l.detail = LoadFailed, err.Error()
 		s.notify(true, l.scenario.Name+": "+err.Error())
 		return
 	}
+	driving, cancel := context.WithCancel(ctx)
 	d := &drive{cancel: cancel, done: make(chan struct{}), meter: workload.NewMeter(l.scenario.Name),
 		meta: LoadMeta{Scenario: l.scenario.Name, Version: l.scenario.Version, Params: values, Clients: l.clients,
 			Seed: l.seed, DurationS: l.duration.Seconds()}}
 	l.drive, l.status, l.detail = d, LoadStarting, "prewarming"
 	l.started, l.ended = time.Time{}, time.Time{}
-	what := workload.Load{Scenario: l.scenario, Values: values, Clients: l.clients, Seed: l.seed, Connect: connectTo(s.cluster.DSN(), "pgtlb "+l.scenario.Name)}
-	duration := l.duration
-	s.job(func() {
+	dsn := s.cluster.DSN()
+	what := workload.Load{Scenario: l.scenario, Values: values, Clients: l.clients, Seed: l.seed, Duration: l.duration,
+		Connect: connectTo(dsn, "pgtlb "+l.scenario.Name),
+		// The session's context: a run is begun and closed as a whole even if
+		// the drive is cancelled meanwhile.
+		Started: func() { s.begun(ctx, driving, l, d) },
+		Stopped: func(err error) { s.finish(ctx, endReason(err), d) },
+	}
+	ok := s.job(func() {
 		defer cancel()
-		err := s.driveLoad(ctx, l, d, what, duration)
+		err := s.driveLoad(ctx, driving, l, d, what, dsn)
 		s.post(func() { s.loadEnded(l, d, err) })
 		close(d.done)
 	})
+	if !ok {
+		cancel()
+	}
 }
 
-// driveLoad prewarms, runs the clients and ends the run. It is a job.
-func (s *Session) driveLoad(ctx context.Context, l *load, d *drive, what workload.Load, duration time.Duration) error {
-	warm, err := workload.Prewarm(ctx, what.Connect, func(p workload.Progress) {
-		s.post(func() { l.detail = fmt.Sprintf("prewarming %s, %d of %d %s", p.Detail, p.Done, p.Total, p.Unit) })
-	})
-	if err != nil {
-		return err
+// driveLoad prewarms, runs the clients and ends the run. It is a job; driving
+// ends when the load is stopped, ctx with the session.
+func (s *Session) driveLoad(ctx, driving context.Context, l *load, d *drive, what workload.Load, dsn string) error {
+	s.runs.expect(ctx, s, d)
+	err := s.prewarm(driving, l, dsn)
+	if err == nil {
+		s.post(func() { l.detail = fmt.Sprintf("connecting %d clients", what.Clients) })
+		d.result, err = workload.NewRunner(d.meter).Run(driving, what)
 	}
-	if warm.Percent() < 99 {
+	if driving.Err() != nil && errors.Is(err, context.Canceled) {
+		err = nil // asked for while it was starting
+	}
+	s.finish(ctx, endReason(err), d) // it may not even have begun
+	return err
+}
+
+// prewarm puts the data into shared buffers before a measured run.
+func (s *Session) prewarm(ctx context.Context, l *load, dsn string) error {
+	warm, err := workload.Prewarm(ctx, connectTo(dsn, setupName), func(p workload.Progress) {
+		s.post(func() {
+			if l.status == LoadStarting {
+				l.detail = fmt.Sprintf("prewarming %s, %d of %d %s", p.Detail, p.Done, p.Total, p.Unit)
+			}
+		})
+	})
+	if err == nil && warm.Percent() < 99 {
 		s.post(func() { s.notify(false, warm.String()+": the load will read from outside shared buffers too") })
 	}
-	s.post(func() { l.detail = fmt.Sprintf("connecting %d clients", what.Clients) })
-	var clock *time.Timer
-	what.Started = func() {
-		s.beginRun(ctx, d)
-		s.post(func() { l.status, l.started, l.detail = LoadRunning, time.Now(), "" })
-		if duration > 0 {
-			clock = time.AfterFunc(duration, func() { s.finish(ctx, d, "finished") })
-		}
-	}
-	d.result, err = workload.NewRunner(d.meter).Run(ctx, what)
-	if clock != nil {
-		clock.Stop()
-	}
-	reason := "load ended"
-	if err != nil && !errors.Is(err, context.Canceled) {
-		reason = "load failed: " + err.Error()
-	}
-	s.finish(context.WithoutCancel(ctx), d, reason)
-	if errors.Is(err, context.Canceled) {
-		return nil // asked for while it was starting
-	}
 	return err
+}
+
+func endReason(err error) string {
+	if err != nil {
+		return "load failed: " + err.Error()
+	}
+	return "finished"
+}
+
+// begun is called when all clients of a drive are ready; they wait until it
+// returns.
+func (s *Session) begun(ctx, driving context.Context, l *load, d *drive) {
+	if driving.Err() != nil || !s.runs.join(ctx, s, d) {
+		return
+	}
+	s.post(func() {
+		if l.drive == d && l.status == LoadStarting {
+			l.status, l.started, l.detail = LoadRunning, time.Now(), ""
+		}
+	})
 }
 
 // stopLoad ends the load's part of the run first, while it is still under way,
@@ -177,15 +193,16 @@ func (s *Session) driveLoad(ctx context.Context, l *load, d *drive, what workloa
 func (s *Session) stopLoad(ctx context.Context, l *load, reason string) {
 	l.status, l.detail = LoadStopping, ""
 	d := l.drive
-	s.job(func() { s.finish(ctx, d, reason) })
+	s.job(func() { s.finish(ctx, reason, d) })
 }
 
-// finish closes the run that a drive is part of and cancels its clients.
-func (s *Session) finish(ctx context.Context, d *drive, reason string) {
-	d.once.Do(func() {
-		s.runs.leave(ctx, s, d, reason)
+// finish closes the run that drives are part of and cancels their clients. It
+// may be called more than once; the first call gives the reason.
+func (s *Session) finish(ctx context.Context, reason string, drives ...*drive) {
+	s.runs.leave(ctx, s, reason, drives...)
+	for _, d := range drives {
 		d.cancel()
-	})
+	}
 }
 
 // loadEnded notes the end of a drive.
@@ -219,139 +236,9 @@ func (s *Session) pauseLoads(ctx context.Context, reason string) (wait func()) {
 		drives = append(drives, l.drive)
 	}
 	return func() {
+		s.finish(ctx, reason, drives...)
 		for _, d := range drives {
-			s.finish(ctx, d, reason)
 			<-d.done
 		}
 	}
-}
-
-// runSet is the run being recorded and the loads in it. A run has the same
-// loads from its start to its end: when one joins or leaves, the run is closed
-// and another begun, so that every run can be compared.
-type runSet struct {
-	mu     sync.Mutex
-	active []*drive
-}
-
-// beginRun adds a drive whose clients are ready to the loads under way.
-func (s *Session) beginRun(ctx context.Context, d *drive) {
-	r := &s.runs
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s.closeRun(ctx, r.active, d.meta.Scenario+" was started")
-	if err := s.sampler.Add(ctx, d.meter); err != nil {
-		s.post(func() { s.notify(true, err.Error()) })
-	}
-	r.active = append(r.active, d)
-	s.openRun(ctx, r.active)
-}
-
-// leave takes a drive out; the others go on in a run of their own.
-func (r *runSet) leave(ctx context.Context, s *Session, d *drive, reason string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var rest []*drive
-	for _, a := range r.active {
-		if a != d {
-			rest = append(rest, a)
-		}
-	}
-	if len(rest) == len(r.active) {
-		return // it never began
-	}
-	s.closeRun(ctx, r.active, reason)
-	r.active = rest
-	if err := s.sampler.Remove(ctx, d.meter.Name()); err != nil && !errors.Is(err, probes.ErrSamplerStopped) {
-		s.post(func() { s.notify(true, err.Error()) })
-	}
-	if len(rest) > 0 {
-		s.openRun(ctx, rest)
-	}
-}
-
-// endRun closes the run under way when the session ends.
-func (s *Session) endRun(ctx context.Context, reason string) {
-	s.runs.mu.Lock()
-	active := s.runs.active
-	s.runs.mu.Unlock()
-	for _, d := range active {
-		s.finish(ctx, d, reason)
-	}
-}
-
-// closeRun takes the last sample of the loads and writes the footer.
-func (s *Session) closeRun(ctx context.Context, active []*drive, reason string) {
-	if len(active) == 0 {
-		return
-	}
-	err := s.sampler.Mark(ctx, marks(probes.LoadStopped, active)...)
-	err = errors.Join(err, s.rec.close(End{At: time.Now(), Reason: reason}))
-	s.post(func() {
-		if err != nil {
-			s.notify(true, "ending the run: "+err.Error())
-		}
-		s.runClosed()
-	})
-}
-
-// openRun begins a run file and takes its first sample.
-func (s *Session) openRun(ctx context.Context, active []*drive) {
-	var meta Meta
-	if !s.query(func() { meta = s.meta(active) }) {
-		return
-	}
-	rec, err := s.rec.open(s.o.Store.Dir(), meta)
-	next := RunState{Label: RunLabel(meta)}
-	if err == nil {
-		next.Name, next.Path = rec.Name(), rec.Path()
-	}
-	s.post(func() {
-		if err != nil {
-			s.notify(true, "this run is not recorded: "+err.Error())
-		} else {
-			s.recorded = append(s.recorded, next.Name)
-		}
-		s.tl.next, s.runMeta = &next, meta
-		s.compareMeta()
-	})
-	if err := s.sampler.Mark(ctx, marks(probes.LoadStarted, active)...); err != nil && ctx.Err() == nil {
-		s.post(func() { s.notify(true, "starting the run: "+err.Error()) })
-	}
-}
-
-func marks(kind probes.MarkKind, active []*drive) []probes.Mark {
-	var m []probes.Mark
-	for _, d := range active {
-		m = append(m, probes.Mark{Kind: kind, Label: d.meta.Scenario})
-	}
-	return m
-}
-
-// meta describes a run that begins now.
-func (s *Session) meta(active []*drive) Meta {
-	m := Meta{Schema: Schema, Created: time.Now(), Program: s.o.Program, Kind: "load", Host: s.st.Host,
-		Server: s.st.Server, Lab: s.o.Mode == InLab, Dataset: s.st.Dataset, Pages: s.st.Pages, Interval: s.st.Interval,
-		Metrics: s.st.Metrics, Unavailable: s.st.Unavailable, Command: s.o.Command}
-	for _, d := range active {
-		m.Loads = append(m.Loads, d.meta)
-		m.Metrics = append(append([]probes.Metric(nil), m.Metrics...), d.meter.Metrics()...)
-	}
-	return m
-}
-
-// RunLabel names a run for people: "point-select, 8 clients, 4kB".
-func RunLabel(m Meta) string {
-	var parts []string
-	for _, l := range m.Loads {
-		parts = append(parts, fmt.Sprintf("%s, %d clients", l.Scenario, l.Clients))
-	}
-	label := strings.Join(parts, " + ")
-	if label == "" {
-		label = "no load"
-	}
-	if m.Pages != "" {
-		label += ", " + m.Pages
-	}
-	return label
 }

@@ -12,7 +12,7 @@ import (
 // taken from it while it was written is read again, now whole.
 func (s *Session) runClosed() {
 	if s.tl.run != nil && s.tl.base != nil && s.tl.run.Name == s.tl.base.meta.Name {
-		s.loadBaseline(s.tl.run.Name, "")
+		s.loadBaseline(s.tl.run.Name, nil)
 	}
 }
 
@@ -22,37 +22,37 @@ func (s *Session) saveBaseline() {
 		s.notify(true, "there is no run to save yet: start a scenario with its key")
 		return
 	}
-	name, label := s.tl.run.Name, s.tl.run.Label
-	if err := s.o.Store.SetBaseline(name); err != nil {
-		s.notify(true, err.Error())
-		return
-	}
-	s.loadBaseline(name, fmt.Sprintf("baseline saved: %s (%s)", label, name))
+	name := s.tl.run.Name
+	said := fmt.Sprintf("baseline saved: %s (%s)", s.tl.run.Label, name)
+	s.loadBaseline(name, func() error { return s.o.Store.SetBaseline(name) }, said)
 }
 
 // chooseBaseline takes a stored run as the baseline.
 func (s *Session) chooseBaseline(name string) {
-	if err := s.o.Store.SetBaseline(name); err != nil {
-		s.notify(true, err.Error())
-		return
-	}
-	s.loadBaseline(name, "baseline: "+name)
+	s.loadBaseline(name, func() error { return s.o.Store.SetBaseline(name) }, "baseline: "+name)
 }
 
-// loadBaseline reads a run and lays it under the present one. said is the
-// message once that has worked; empty says nothing.
-func (s *Session) loadBaseline(name, said string) {
-	s.job(func() {
+// loadBaseline reads a run and lays it under the present one. keep, if any, is
+// called once it has been read; only with it does the run take the place of
+// another baseline. said is the message once that has worked.
+func (s *Session) loadBaseline(name string, keep func() error, said ...string) {
+	s.inOrder(func() {
 		b, err := readBaseline(s.o.Store, name)
+		if err == nil && keep != nil {
+			err = keep()
+		}
 		s.post(func() {
 			if err != nil {
 				s.notify(true, err.Error())
 				return
 			}
+			if keep == nil && s.tl.base != nil && s.tl.base.meta.Name != name {
+				return // another one was chosen meanwhile
+			}
 			s.tl.setBaseline(b)
 			s.compareMeta()
-			if said != "" {
-				s.notify(false, said)
+			for _, text := range said {
+				s.notify(false, text)
 			}
 		})
 	})
@@ -95,7 +95,7 @@ func (s *Session) toggleCompare() {
 		return
 	}
 	s.st.Compare = true
-	s.loadBaseline(name, "baseline: "+name)
+	s.loadBaseline(name, nil, "baseline: "+name)
 }
 
 // export writes the report of the current or last run, against the baseline
@@ -110,7 +110,7 @@ func (s *Session) export() {
 	if s.tl.base != nil && s.tl.base.meta.Name != name {
 		base = s.tl.base.meta.Name
 	}
-	s.job(func() {
+	s.inOrder(func() {
 		paths, err := s.exportRun(name, base, active)
 		s.post(func() { s.exported(paths, err) })
 	})

@@ -1,0 +1,265 @@
+package trial
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"pgtlb/probes"
+	"pgtlb/workload/lab"
+)
+
+// sessionTest is a session on a real lab server.
+type sessionTest struct {
+	t     *testing.T
+	s     *Session
+	store *Store
+	last  State
+	done  chan error
+	stop  context.CancelFunc
+	ended bool
+}
+
+// startSession makes a small lab and waits until it is ready.
+func startSession(t *testing.T) *sessionTest {
+	t.Helper()
+	server, err := lab.Find(t.Context(), "")
+	if err != nil {
+		t.Skip("need: PostgreSQL's server programs (pgtlb setup -y)")
+	}
+	parent, err := os.MkdirTemp("", "pgtlb-session-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(parent) })
+	if err := os.Chmod(parent, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	store, err := OpenStore(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := NewSession(Options{Mode: InLab, Store: store, Reports: t.TempDir(), Interval: 200 * time.Millisecond, Roots: probes.SystemRoots(),
+		Lab: LabOptions{Rows: 2000, Seed: 1, Cluster: lab.Options{Server: server, Parent: parent, SharedBuffers: "32MB"}}})
+	ctx, stop := context.WithCancel(context.Background())
+	x := &sessionTest{t: t, s: s, store: store, done: make(chan error, 1), stop: stop}
+	go func() { x.done <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		if err := x.end(); err != nil {
+			t.Error(err)
+		}
+		entries, err := os.ReadDir(parent)
+		if err != nil || len(entries) > 0 {
+			t.Errorf("left behind in %s: %v %v", parent, entries, err)
+		}
+	})
+	x.until("the lab to be ready", func(st *State) bool { return st.Phase == Ready })
+	return x
+}
+
+// end ends the session in order and returns its error.
+func (x *sessionTest) end() error {
+	if x.ended {
+		return nil
+	}
+	x.ended = true
+	x.stop()
+	return <-x.done
+}
+
+// until waits for a state; only a session that hangs reaches the end of its patience.
+func (x *sessionTest) until(what string, ok func(*State) bool) State {
+	x.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	for {
+		st, err := x.s.Next(ctx)
+		if err != nil {
+			x.t.Fatalf("waiting for %s: %v; loads %+v, notices %+v", what, err, x.last.Loads, x.last.Notices)
+		}
+		x.last = st
+		if st.Phase == Failed {
+			x.t.Fatalf("waiting for %s: the session failed: %s %v", what, st.Err, st.Log)
+		}
+		if ok(&st) {
+			return st
+		}
+	}
+}
+
+func (x *sessionTest) status(key int, want LoadStatus) {
+	x.t.Helper()
+	x.until(string(want), func(st *State) bool { return st.Loads[key-1].Status == want })
+}
+
+// frames waits until the run under way has some frames.
+func (x *sessionTest) frames(n int) {
+	x.t.Helper()
+	x.until("frames of the run", func(st *State) bool {
+		return st.Run != nil && st.Run.Active && len(st.History)-st.Run.From >= n
+	})
+}
+
+// runs reads all recorded runs, oldest first.
+func (x *sessionTest) runs() []*Run {
+	x.t.Helper()
+	files, err := filepath.Glob(filepath.Join(x.store.Dir(), "*"+Extension))
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	var out []*Run
+	for _, f := range files {
+		r, err := Read(f)
+		if err != nil {
+			x.t.Fatal(err)
+		}
+		out = append(out, r)
+	}
+	slices.SortFunc(out, func(a, b *Run) int { return a.Meta.Created.Compare(b.Meta.Created) })
+	return out
+}
+
+func loadsOf(r *Run) string {
+	var names []string
+	for _, l := range r.Meta.Loads {
+		names = append(names, l.Scenario)
+	}
+	return strings.Join(names, "+")
+}
+
+// TestEveryRunHasTheSameLoadsFromStartToEnd and a first and last sample of its
+// own, also when two loads end together.
+func TestEveryRunHasTheSameLoadsFromStartToEnd(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	t.Run("session", func(t *testing.T) {
+		x := startSession(t)
+		x.s.Do(ToggleLoad{Key: 1})
+		x.frames(3)
+		x.s.Do(ToggleLoad{Key: 2})
+		x.status(2, LoadRunning)
+		x.frames(3)
+		if err := x.end(); err != nil {
+			t.Fatal(err)
+		}
+		runs := x.runs()
+		var got []string
+		for _, r := range runs {
+			got = append(got, loadsOf(r))
+			if r.End == nil {
+				t.Errorf("run %s has no footer", r.Meta.Name)
+			}
+			first, last := r.Samples[0], r.Samples[len(r.Samples)-1]
+			if len(first.Marks) != len(r.Meta.Loads) || first.Marks[0].Kind != probes.LoadStarted {
+				t.Errorf("run %s begins with %+v", r.Meta.Name, first.Marks)
+			}
+			if len(last.Marks) != len(r.Meta.Loads) || last.Marks[0].Kind != probes.LoadStopped {
+				t.Errorf("run %s ends with %+v", r.Meta.Name, last.Marks)
+			}
+			for _, sample := range r.Samples {
+				for _, b := range sample.Batches {
+					for _, p := range b.Backends {
+						if p.Role == clientRole && !p.Own && !strings.HasPrefix(p.App, "pgtlb ") {
+							t.Errorf("run %s counts the session %q", r.Meta.Name, p.App)
+						}
+						if p.App == setupName && !p.Own {
+							t.Errorf("a set-up session is counted in run %s", r.Meta.Name)
+						}
+					}
+				}
+			}
+		}
+		if want := []string{"point-select", "point-select+join-aggregate"}; !slices.Equal(got, want) {
+			t.Errorf("runs %q, want %q", got, want)
+		}
+	})
+}
+
+// TestStoppingWhileStarting is no failure, and leaves no run and no load behind.
+func TestStoppingWhileStarting(t *testing.T) {
+	x := startSession(t)
+	for range 3 {
+		x.s.Do(ToggleLoad{Key: 1})
+		x.s.Do(ToggleLoad{Key: 1})
+		x.until("the load to stop", func(st *State) bool {
+			return st.Loads[0].Status == LoadStopped || st.Loads[0].Status == LoadFailed
+		})
+		if l := x.last.Loads[0]; l.Status == LoadFailed {
+			t.Fatalf("stopping it counts as a failure: %s", l.Detail)
+		}
+	}
+	x.s.Do(ToggleLoad{Key: 1})
+	x.frames(3)
+	for _, n := range x.last.Notices {
+		if n.Error {
+			t.Errorf("notice: %s", n.Text)
+		}
+	}
+	if v := x.last.Last().Of(probes.TPS, "point-select"); !v.OK() {
+		t.Errorf("the load that runs now is not measured: %s", v.Missing)
+	}
+}
+
+// TestExportWhileRunning says that the run goes on, not that it was interrupted.
+func TestExportWhileRunning(t *testing.T) {
+	x := startSession(t)
+	x.s.Do(ToggleLoad{Key: 1})
+	x.frames(3)
+	x.s.Do(SaveBaseline{})
+	x.until("the baseline", func(st *State) bool { return st.Baseline != nil })
+	x.s.Do(Export{})
+	x.until("the report", func(st *State) bool {
+		return slices.ContainsFunc(st.Notices, func(n Notice) bool { return strings.HasPrefix(n.Text, "report: ") })
+	})
+	files, _ := filepath.Glob(filepath.Join(x.s.o.Reports, "*.md"))
+	if len(files) != 1 {
+		t.Fatalf("reports: %v", files)
+	}
+	b, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(b), "still running") || strings.Contains(string(b), "interrupted") {
+		t.Errorf("the report of a run that goes on:\n%s", b)
+	}
+}
+
+// TestPageSizeThatCannotBeHad leaves server and load alone.
+func TestPageSizeThatCannotBeHad(t *testing.T) {
+	x := startSession(t)
+	x.s.Do(ToggleLoad{Key: 1})
+	x.frames(2)
+	x.s.Do(SetPages{Pages: "2MB"})
+	st := x.until("a question or a refusal", func(st *State) bool {
+		return st.Question != nil || st.Phase == Ready && slices.ContainsFunc(st.Notices, func(n Notice) bool { return n.Error })
+	})
+	if q := st.Question; q != nil {
+		x.s.Do(Answer{ID: q.ID})
+	}
+	st = x.until("the session to be ready", func(st *State) bool { return st.Phase == Ready })
+	if st.Loads[0].Status != LoadRunning || st.Pages != "4kB" {
+		t.Errorf("load %s, pages %s: want both untouched", st.Loads[0].Status, st.Pages)
+	}
+	before := st.Run.Name
+	x.frames(4)
+	if x.last.Run.Name != before {
+		t.Errorf("the run was ended: %s, then %s", before, x.last.Run.Name)
+	}
+}
+
+// TestEndDuringAQuestion ends in order.
+func TestEndDuringAQuestion(t *testing.T) {
+	x := startSession(t)
+	x.s.Do(SetPages{Pages: "2MB"})
+	x.until("a question or a refusal", func(st *State) bool {
+		return st.Question != nil || st.Phase == Ready && len(st.Notices) > 0
+	})
+	if err := x.end(); err != nil {
+		t.Error(err)
+	}
+}
