@@ -23,25 +23,29 @@ const (
 	Ready     Phase = "ready"
 	Changing  Phase = "changing" // lab: restarting with other pages
 	Failed    Phase = "failed"   // Err and Log say why; only quit is left
+	Lost      Phase = "lost"     // the server ended by itself; what was measured can still be looked at
 	Stopping  Phase = "stopping"
 )
 
 // State is everything a screen shows. It is immutable: the session publishes a
 // new one for every change, and slices in it are never written again.
 type State struct {
-	Seq      uint64
-	At       time.Time
-	Mode     Mode
-	Phase    Phase
-	Steps    []Step // of Preparing or Changing, in order
-	Err      string // of Failed: one sentence
-	Log      []string
-	Host     probes.Host
-	Server   probes.ServerInfo
-	Pages    string // proved page mode, "4kB"; empty where unknown
-	Dataset  *Dataset
-	Loads    []LoadState // the scenarios that keys can start, in key order
-	Interval time.Duration
+	Seq    uint64
+	At     time.Time
+	Mode   Mode
+	Phase  Phase
+	Steps  []Step // of Preparing or Changing, in order
+	Err    string // of Failed: one sentence
+	Log    []string
+	Host   probes.Host
+	Server probes.ServerInfo
+	// Unreachable says since when and why the server cannot be reached; empty
+	// while it can.
+	Unreachable string
+	Pages       string // proved page mode, "4kB"; empty where unknown
+	Dataset     *Dataset
+	Loads       []LoadState // the scenarios that keys can start, in key order
+	Interval    time.Duration
 	// History holds the frames of this session, oldest first.
 	History []probes.Frame
 	// Metrics describes what is measured, as opened.
