@@ -144,9 +144,9 @@ func monadic(o op, d float64) float64 {
 	case opSqrt:
 		return math.Sqrt(d)
 	case opLn:
-		return math.Log(d)
+		return exactLog(d)
 	case opExp:
-		return math.Exp(d)
+		return exactExp(d)
 	}
 	return d
 }

@@ -6,8 +6,10 @@
 //
 //   - an error names the true line and column of its spot, also in a command that is continued over several lines, where
 //     pgbench names the first line and counts on from the backslash;
+//   - of several faults in one expression the first is named, where pgbench names the last bad character of the line, if there is one;
 //   - a condition error (\endif without \if and so on) has a position too;
-//   - abs of a boolean is an error, in pgbench it reads an undefined number;
+//   - abs of a boolean is an error, in pgbench it reads an undefined number; so is NaN as the parameter of a random function, with
+//     which pgbench can run for ever;
 //   - \setshell keeps 64 bits of its result and \shell commands may be longer than 255 bytes;
 //   - a script may not contain a zero byte, where pgbench stops reading in silence;
 //   - expressions nest at most 1,000 deep.

@@ -148,7 +148,7 @@ func (s *scope) apply(o op, args []Value) (Value, error) {
 		return DoubleValue(math.Pi), nil
 	case opPower:
 		x, y, err := twoDoubles(args)
-		return DoubleValue(math.Pow(x, y)), err
+		return DoubleValue(exactPow(x, y)), err
 	case opHashFNV1a, opHashMurmur2:
 		return hash(o, args)
 	case opPermute:

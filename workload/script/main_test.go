@@ -97,7 +97,7 @@ func startReference(t testing.TB) {
 		t.Fatal(err)
 	}
 	shared.ref = &reference{Cluster: c, pgbench: pgbench, dir: parent, args: []string{"-h", config.Host, "-p",
-		strconv.Itoa(int(config.Port)), "-U", config.User, "-d", config.Database, "-n"}}
+		strconv.Itoa(int(config.Port)), "-U", config.User, "-n", config.Database}}
 }
 
 // run runs pgbench on a script with further options, and returns what it wrote to its standard error without its own name in front.
@@ -107,7 +107,9 @@ func (r *reference) run(t testing.TB, text string, options ...string) (lines []s
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(r.pgbench, append(append([]string{}, r.args...), append(options, "-f", file)...)...)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, r.pgbench, append(append([]string{}, r.args...), append(options, "-f", file)...)...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "PG_COLOR=never")
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
