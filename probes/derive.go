@@ -23,94 +23,66 @@ var kindByID = sync.OnceValue(func() map[string]Kind {
 	return m
 })
 
-// Derive turns two raw samples into the figures of the interval between them.
-// It is pure: a recorded run gives the same frames as the live one. prev may be
-// nil; then only levels are known. A counter that went backwards, or that was
-// not there before, has no figure but a reason.
-func Derive(prev, cur *Sample) Frame {
-	f := Frame{
-		Seq: cur.Seq, At: cur.At, T: cur.T, Marks: cur.Marks,
-		Values: make(map[Key]Value, 64),
-	}
-	old := map[string]*Batch{}
-	if prev != nil {
-		f.Elapsed = cur.T - prev.T
-		if f.Elapsed > 0 && cur.OwnCPU >= prev.OwnCPU {
-			f.OwnCPUPct = 100 * float64(cur.OwnCPU-prev.OwnCPU) / float64(f.Elapsed)
-		}
-		for i := range prev.Batches {
-			old[prev.Batches[i].Probe] = &prev.Batches[i]
-		}
-	}
-	d := deriver{frame: &f, groups: map[Key]string{}}
-	for i := range cur.Batches {
-		b := &cur.Batches[i]
-		f.ProbeTime += b.Took
-		f.Misses = append(f.Misses, b.Misses...)
-		p := old[b.Probe]
-		var elapsed time.Duration
-		if p != nil {
-			elapsed = cur.T + b.Offset - prev.T - p.Offset
-		}
-		d.readings(p, b, elapsed.Seconds())
-		f.Backends = append(f.Backends, backendRows(p, b, elapsed.Seconds())...)
-		d.serverFaults(p, b, elapsed.Seconds())
-	}
-	d.wholes()
-	d.load()
-	d.server()
-	d.ratios()
-	return f
-}
-
-// deriver fills one frame.
-type deriver struct {
+// maker fills one frame.
+type maker struct {
 	frame  *Frame
 	groups map[Key]string // perf group of a counter
 }
 
-func (d *deriver) readings(prev, cur *Batch, seconds float64) {
-	var before map[Key]*Reading
-	if prev != nil {
-		before = make(map[Key]*Reading, len(prev.Readings))
-		for i := range prev.Readings {
-			r := &prev.Readings[i]
-			before[Key{r.ID, r.Label}] = r
-		}
+// batch takes in what one probe read at a time, and remembers it.
+func (m *maker) batch(mem *memory, b *Batch, at time.Duration) {
+	f := m.frame
+	f.ProbeTime += b.Took
+	f.Misses = append(f.Misses, b.Misses...)
+	m.readings(mem, b, at)
+	if len(b.Backends) == 0 {
+		return
 	}
-	for i := range cur.Readings {
-		r := &cur.Readings[i]
+	seconds := (at - mem.backendsAt).Seconds()
+	f.Backends = append(f.Backends, backendRows(mem.backends, b, seconds)...)
+	m.serverFaults(mem, b, at)
+	mem.backends, mem.backendsAt = b, at
+}
+
+func (m *maker) readings(mem *memory, b *Batch, at time.Duration) {
+	f := m.frame
+	for i := range b.Readings {
+		r := &b.Readings[i]
 		k := Key{r.ID, r.Label}
 		switch kindByID()[r.ID] {
 		case Counter:
-			d.frame.Values[k] = growth(before[k], r, seconds)
+			v := Value{Missing: reasonFirst}
+			if before, ok := mem.counters[k]; ok && at > before.at {
+				v = growth(&before.Reading, r, before.at, at-before.at)
+			}
+			f.Values[k] = v
+			mem.counters[k] = past{*r, at}
 			if r.Group != "" {
-				d.groups[k] = r.Group
+				m.groups[k] = r.Group
 			}
 		case Distribution:
 			if r.Hist != nil {
-				if d.frame.Hists == nil {
-					d.frame.Hists = map[string]*Histogram{}
+				if f.Hists == nil {
+					f.Hists = map[string]*Histogram{}
 				}
-				d.frame.Hists[r.Label] = r.Hist
+				f.Hists[r.Label] = r.Hist
 			}
 		default:
-			d.frame.Values[k] = Value{V: r.Value}
+			f.Values[k] = Value{V: r.Value}
 		}
 	}
 }
 
-// growth is a counter's change from prev to cur.
-func growth(prev, cur *Reading, seconds float64) Value {
-	if prev == nil || seconds <= 0 {
-		return Value{Missing: reasonFirst}
-	}
+// growth is a counter's change from prev, read at since, to cur, elapsed later.
+func growth(prev, cur *Reading, since, elapsed time.Duration) Value {
+	v := Value{Since: since, Elapsed: elapsed}
 	if cur.Parts == nil {
 		if cur.Value < prev.Value {
 			return Value{Missing: reasonBackwards}
 		}
-		delta := cur.Value - prev.Value
-		return Value{V: delta / seconds, Delta: delta}
+		v.Delta = cur.Value - prev.Value
+		v.V = v.Delta / elapsed.Seconds()
+		return v
 	}
 	for i := range min(len(prev.Parts), len(cur.Parts)) {
 		if cur.Parts[i][0] < prev.Parts[i][0] {
@@ -121,7 +93,8 @@ func growth(prev, cur *Reading, seconds float64) Value {
 	if !counted {
 		return Value{Missing: reasonNotRun}
 	}
-	return Value{V: delta / seconds, Delta: delta, RunningPct: 100 * share}
+	v.V, v.Delta, v.RunningPct = delta/elapsed.Seconds(), delta, 100*share
+	return v
 }
 
 func counts(parts []Part) []perf.Count {
@@ -133,36 +106,48 @@ func counts(parts []Part) []perf.Count {
 }
 
 // wholes adds the sum over the labels for the counters of loads.
-func (d *deriver) wholes() {
+func (m *maker) wholes() {
 	for _, id := range []string{Transactions, Failed} {
-		var sum Value
-		n := 0
-		for _, l := range d.frame.Labels(id) {
-			v := d.frame.Values[Key{id, l}]
-			if !v.OK() {
-				continue
+		var parts []Value
+		for _, l := range m.frame.Labels(id) {
+			if v := m.frame.Values[Key{id, l}]; v.OK() {
+				parts = append(parts, v)
 			}
-			sum.V += v.V
-			sum.Delta += v.Delta
-			n++
 		}
-		if n > 0 {
-			d.frame.Values[Key{id, ""}] = sum
+		if len(parts) > 0 {
+			m.frame.Values[Key{id, ""}] = sum(parts...)
 		}
 	}
 }
 
+// sum adds counters up; it is missing when one of them is. It covers the time
+// of the one that covers most.
+func sum(parts ...Value) Value {
+	all := parts[0]
+	for _, v := range parts[1:] {
+		if all.Missing == "" {
+			all.Missing = v.Missing
+		}
+		all.V, all.Delta = all.V+v.V, all.Delta+v.Delta
+		all.Since, all.Elapsed = min(all.Since, v.Since), max(all.Elapsed, v.Elapsed)
+	}
+	if !all.OK() {
+		return Value{Missing: all.Missing}
+	}
+	return all
+}
+
 // load makes throughput and latency of the loads from their meters' readings.
-func (d *deriver) load() {
-	f := d.frame
+func (m *maker) load() {
+	f := m.frame
 	for _, l := range append(f.Labels(Transactions), "") {
 		if v, ok := f.Values[Key{Transactions, l}]; ok {
-			f.Values[Key{TPS, l}] = Value{V: v.V, Delta: v.Delta, Missing: v.Missing}
+			f.Values[Key{TPS, l}] = v
 		}
 	}
 	var all *Histogram
 	for l, h := range f.Hists {
-		d.latency(l, h)
+		m.latency(l, h)
 		switch {
 		case all == nil && len(f.Hists) == 1:
 			all = h
@@ -174,34 +159,30 @@ func (d *deriver) load() {
 		}
 	}
 	if all != nil {
-		d.latency("", all)
+		m.latency("", all)
 	}
 }
 
-func (d *deriver) latency(label string, h *Histogram) {
+func (m *maker) latency(label string, h *Histogram) {
 	if h.Count() == 0 {
 		for _, id := range []string{LatencyMean, LatencyP50, LatencyP95, LatencyP99} {
-			d.frame.Values[Key{id, label}] = Value{Missing: "no transaction finished in this interval"}
+			m.frame.Values[Key{id, label}] = Value{Missing: "no transaction finished in this interval"}
 		}
 		return
 	}
-	d.frame.Values[Key{LatencyMean, label}] = Value{V: h.MeanMS()}
-	d.frame.Values[Key{LatencyP50, label}] = Value{V: h.QuantileMS(0.50)}
-	d.frame.Values[Key{LatencyP95, label}] = Value{V: h.QuantileMS(0.95)}
-	d.frame.Values[Key{LatencyP99, label}] = Value{V: h.QuantileMS(0.99)}
+	m.frame.Values[Key{LatencyMean, label}] = Value{V: h.MeanMS()}
+	m.frame.Values[Key{LatencyP50, label}] = Value{V: h.QuantileMS(0.50)}
+	m.frame.Values[Key{LatencyP95, label}] = Value{V: h.QuantileMS(0.95)}
+	m.frame.Values[Key{LatencyP99, label}] = Value{V: h.QuantileMS(0.99)}
 }
 
 // server makes the server's own throughput and mean latency.
-func (d *deriver) server() {
-	f := d.frame
+func (m *maker) server() {
+	f := m.frame
 	c, okC := f.Values[Key{Commits, ""}]
 	r, okR := f.Values[Key{Rollbacks, ""}]
 	if okC && okR {
-		v := Value{V: c.V + r.V, Delta: c.Delta + r.Delta, Missing: c.Missing}
-		if v.Missing == "" {
-			v.Missing = r.Missing
-		}
-		f.Values[Key{ServerTPS, ""}] = v
+		f.Values[Key{ServerTPS, ""}] = sum(c, r)
 	}
 	calls, okCalls := f.Values[Key{StmtCalls, ""}]
 	ms, okMS := f.Values[Key{StmtExecMS, ""}]
@@ -212,24 +193,24 @@ func (d *deriver) server() {
 	case calls.Delta == 0:
 		f.Values[Key{ServerLatencyMean, ""}] = Value{Missing: "no statement ended in this interval"}
 	default:
-		f.Values[Key{ServerLatencyMean, ""}] = Value{V: ms.Delta / calls.Delta}
+		f.Values[Key{ServerLatencyMean, ""}] = Value{V: ms.Delta / calls.Delta, Since: calls.Since, Elapsed: calls.Elapsed}
 	}
 }
 
 // ratios divides counters of the same group, so that both were counted over
 // the same moments.
-func (d *deriver) ratios() {
-	d.ratio(DTLBMissPct, DTLBLoadMisses, DTLBLoads, 100, true)
-	d.ratio(WalkCyclesPct, WalkCyclesLoad, Cycles, 100, true)
-	if _, ok := d.frame.Values[Key{DTLBLoads, ""}]; !ok {
-		d.ratio(DTLBMissesPerKInstr, DTLBLoadMisses, Instructions, 1000, false)
+func (m *maker) ratios() {
+	m.ratio(DTLBMissPct, DTLBLoadMisses, DTLBLoads, 100, true)
+	m.ratio(WalkCyclesPct, WalkCyclesLoad, Cycles, 100, true)
+	if _, ok := m.frame.Values[Key{DTLBLoads, ""}]; !ok {
+		m.ratio(DTLBMissesPerKInstr, DTLBLoadMisses, Instructions, 1000, false)
 	}
 }
 
-func (d *deriver) ratio(id, over, under string, factor float64, sameGroup bool) {
+func (m *maker) ratio(id, over, under string, factor float64, sameGroup bool) {
 	kOver, kUnder := Key{over, ""}, Key{under, ""}
-	a, okA := d.frame.Values[kOver]
-	b, okB := d.frame.Values[kUnder]
+	a, okA := m.frame.Values[kOver]
+	b, okB := m.frame.Values[kUnder]
 	if !okA || !okB {
 		return
 	}
@@ -239,14 +220,16 @@ func (d *deriver) ratio(id, over, under string, factor float64, sameGroup bool) 
 		v.Missing = a.Missing
 	case !b.OK():
 		v.Missing = b.Missing
-	case sameGroup && d.groups[kOver] != d.groups[kUnder]:
+	case sameGroup && m.groups[kOver] != m.groups[kUnder]:
 		v.Missing = "the two counters did not run in one group, so their ratio would mean nothing"
+	case a.Since != b.Since || a.Elapsed != b.Elapsed:
+		v.Missing = "the two counters were not read over the same interval"
 	case b.Delta == 0:
 		v.Missing = "nothing was counted in this interval"
 	default:
-		v = Value{V: factor * a.Delta / b.Delta, RunningPct: min(a.RunningPct, b.RunningPct)}
+		v = Value{V: factor * a.Delta / b.Delta, Since: a.Since, Elapsed: a.Elapsed, RunningPct: min(a.RunningPct, b.RunningPct)}
 	}
-	d.frame.Values[Key{id, ""}] = v
+	m.frame.Values[Key{id, ""}] = v
 }
 
 // ticksPerSecond is USER_HZ, 100 on every Linux that Go runs on.
@@ -268,19 +251,17 @@ func byIdent(b *Batch) map[ident]*Backend {
 	return m
 }
 
-// serverFaults sums the page faults of the server's processes over the
-// interval. A process that was not there before counts from its start.
-func (d *deriver) serverFaults(prev, cur *Batch, seconds float64) {
-	if len(cur.Backends) == 0 {
-		return
-	}
+// serverFaults sums the page faults of the server's processes since the last
+// batch that listed them. A process that was not there before counts from its
+// start.
+func (m *maker) serverFaults(mem *memory, cur *Batch, at time.Duration) {
 	k := Key{ServerPageFaults, ""}
-	if prev == nil || len(prev.Backends) == 0 || seconds <= 0 {
-		d.frame.Values[k] = Value{Missing: reasonFirst}
+	if mem.backends == nil || at <= mem.backendsAt {
+		m.frame.Values[k] = Value{Missing: reasonFirst}
 		return
 	}
-	before := byIdent(prev)
-	var sum float64
+	before := byIdent(mem.backends)
+	v := Value{Since: mem.backendsAt, Elapsed: at - mem.backendsAt}
 	readable := false
 	for _, b := range cur.Backends {
 		if b.Use == nil || b.Own {
@@ -293,18 +274,16 @@ func (d *deriver) serverFaults(prev, cur *Batch, seconds float64) {
 				faults -= was
 			}
 		}
-		sum += float64(faults)
+		v.Delta += float64(faults)
 	}
 	if !readable {
 		return // the backends' probe says why
 	}
-	d.frame.Values[k] = Value{V: sum / seconds, Delta: sum}
+	v.V = v.Delta / v.Elapsed.Seconds()
+	m.frame.Values[k] = v
 }
 
 func backendRows(prev, cur *Batch, seconds float64) []BackendRow {
-	if len(cur.Backends) == 0 {
-		return nil
-	}
 	before := byIdent(prev)
 	rows := make([]BackendRow, len(cur.Backends))
 	for i, b := range cur.Backends {

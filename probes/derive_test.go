@@ -15,11 +15,20 @@ func pair(prev, cur Batch) (*Sample, *Sample) {
 		&Sample{Seq: 2, T: 2 * time.Second, Batches: []Batch{cur}}
 }
 
+// derive makes the frame of the second of two samples; the first may be nil.
+func derive(prev, cur *Sample) Frame {
+	var d Deriver
+	if prev != nil {
+		d.Next(prev)
+	}
+	return d.Next(cur)
+}
+
 func TestDeriveCounterUsesTheProbesOwnTimes(t *testing.T) {
 	p, c := pair(
 		Batch{Probe: "x", Readings: []Reading{{ID: TLBShootdowns, Value: 100}}},
 		Batch{Probe: "x", Offset: time.Second, Readings: []Reading{{ID: TLBShootdowns, Value: 160}}})
-	f := Derive(p, c)
+	f := derive(p, c)
 	if v := f.Get(TLBShootdowns); v.Delta != 60 || v.V != 30 {
 		t.Errorf("got %+v, want 60 in 2 s", v)
 	}
@@ -33,7 +42,7 @@ func TestDeriveNeverInventsAFigure(t *testing.T) {
 		Batch{Probe: "x", Readings: []Reading{{ID: Commits, Value: 100}}},
 		Batch{Probe: "x", Readings: []Reading{{ID: Commits, Value: 40}, {ID: Rollbacks, Value: 3}},
 			Misses: []Miss{{ID: DTLBLoads, Reason: "no PMU"}}})
-	f := Derive(p, c)
+	f := derive(p, c)
 	for id, why := range map[string]string{
 		Commits: reasonBackwards, Rollbacks: reasonFirst, DTLBLoads: "no PMU", TPS: "not measured",
 	} {
@@ -44,7 +53,7 @@ func TestDeriveNeverInventsAFigure(t *testing.T) {
 	if v := f.Get(ServerTPS); v.OK() {
 		t.Errorf("server TPS of a counter that went backwards: %+v", v)
 	}
-	first := Derive(nil, c)
+	first := derive(nil, c)
 	if v := first.Get(Commits); v.Missing != reasonFirst {
 		t.Errorf("first sample: %+v", v)
 	}
@@ -58,7 +67,7 @@ func TestDeriveScalesEachCPU(t *testing.T) {
 			perf(DTLBLoads, Part{0, 0, 0}, Part{0, 0, 0}), perf(DTLBLoadMisses, Part{0, 0, 0}, Part{0, 0, 0})}},
 		Batch{Probe: "perf", Readings: []Reading{
 			perf(DTLBLoads, Part{1000, 100, 100}, Part{500, 100, 50}), perf(DTLBLoadMisses, Part{10, 100, 100}, Part{20, 100, 50})}})
-	f := Derive(p, c)
+	f := derive(p, c)
 	if v := f.Get(DTLBLoads); v.Delta != 2000 || v.RunningPct != 75 {
 		t.Errorf("loads %+v, want 2000 at 75 %%", v)
 	}
@@ -72,7 +81,7 @@ func TestDeriveRefusesARatioAcrossGroups(t *testing.T) {
 	p, c := pair(
 		Batch{Probe: "perf", Readings: []Reading{part(DTLBLoads, "A", 1), part(DTLBLoadMisses, "B", 1)}},
 		Batch{Probe: "perf", Readings: []Reading{part(DTLBLoads, "A", 9), part(DTLBLoadMisses, "B", 9)}})
-	if f := Derive(p, c); f.Get(DTLBMissPct).OK() {
+	if f := derive(p, c); f.Get(DTLBMissPct).OK() {
 		t.Errorf("ratio of two groups: %+v", f.Get(DTLBMissPct))
 	}
 }
@@ -80,7 +89,7 @@ func TestDeriveRefusesARatioAcrossGroups(t *testing.T) {
 func TestDeriveTellsANeverScheduledCounterFromZero(t *testing.T) {
 	r := func(v, en, run uint64) Reading { return Reading{ID: Instructions, Parts: []Part{{v, en, run}}} }
 	p, c := pair(Batch{Probe: "perf", Readings: []Reading{r(0, 100, 0)}}, Batch{Probe: "perf", Readings: []Reading{r(0, 900, 0)}})
-	f := Derive(p, c)
+	f := derive(p, c)
 	if v := f.Get(Instructions); v.Missing != reasonNotRun {
 		t.Errorf("%+v", v)
 	}
@@ -101,7 +110,7 @@ func TestDeriveLoadsTogetherAndApart(t *testing.T) {
 			{ID: Latency, Label: "a", Hist: ha}, {ID: Latency, Label: "b", Hist: hb}}}
 	}
 	p, c := pair(batch(10, 20, nil, nil), batch(13, 21, hist(1, 1, 2), hist(9)))
-	f := Derive(p, c)
+	f := derive(p, c)
 	for k, want := range map[Key]float64{
 		{TPS, "a"}: 3, {TPS, "b"}: 1, {TPS, ""}: 4,
 		{LatencyP50, "a"}: 1, {LatencyP50, "b"}: 9, {LatencyMean, ""}: 3.25,
@@ -122,7 +131,7 @@ func TestBackendRatesNeedTheSameProcess(t *testing.T) {
 	p, c := pair(
 		Batch{Probe: "backends", Backends: []Backend{b(1, 7, 100, 0), b(2, 7, 100, 0)}},
 		Batch{Probe: "backends", Backends: []Backend{b(1, 7, 160, 50), b(2, 8, 900, 0)}})
-	rows := Derive(p, c).Backends
+	rows := derive(p, c).Backends
 	if r := rows[0].Rates; r == nil || r.PageTables != 60 || r.UserPct != 50 {
 		t.Errorf("rates %+v", r)
 	}
@@ -143,11 +152,11 @@ func TestServerPageFaultsAreTheProcessesOwn(t *testing.T) {
 			b(3, 7, 99, 0, true),    // pgtlb's own
 			{Pid: 4},                // not readable
 		}})
-	f := Derive(p, c)
+	f := derive(p, c)
 	if v := f.Get(ServerPageFaults); v.Delta != 72 || v.V != 36 {
 		t.Errorf("%+v, want 72 in 2 s", v)
 	}
-	first := Derive(nil, c)
+	first := derive(nil, c)
 	if v := first.Get(ServerPageFaults); v.OK() {
 		t.Errorf("first sample: %+v", v)
 	}
@@ -165,7 +174,7 @@ func TestSampleSurvivesJSON(t *testing.T) {
 	if err := json.Unmarshal(raw, &back); err != nil {
 		t.Fatal(err)
 	}
-	a, b := Derive(p, c), Derive(p, &back)
+	a, b := derive(p, c), derive(p, &back)
 	for k, v := range a.Values {
 		if b.Values[k] != v {
 			t.Errorf("%v: %+v live, %+v from the file", k, v, b.Values[k])

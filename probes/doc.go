@@ -2,7 +2,7 @@
 // a server view, a counter), the vocabulary they share (Metric, Reading,
 // Sample, Frame), and the Sampler that reads them all at a steady interval.
 //
-// A probe returns raw readings. Rates, ratios and percentiles are made from two
-// samples by the pure function Derive, so a recorded run and a live one show
-// the same figures. What cannot be read is absent with a reason, never zero.
+// A probe returns raw readings. Rates, ratios and percentiles are made from the
+// samples alone by the Deriver, so a recorded run and a live one show the same
+// figures. What cannot be read is absent with a reason, never zero.
 package probes

@@ -13,8 +13,13 @@ type Value struct {
 	// V is the growth per second for a counter, the level for a gauge, the
 	// ratio in percent for a ratio.
 	V float64
-	// Delta is a counter's growth over the interval.
+	// Delta is a counter's growth over the time that the value covers.
 	Delta float64
+	// Since and Elapsed are the time that a counter, or what is made of
+	// counters, covers: from one read of its probe, on the clock of Frame.T, to
+	// the next that held it. After a late read that is more than the frame's own
+	// interval. Both are 0 for levels.
+	Since, Elapsed time.Duration
 	// RunningPct is the share of the interval, in percent, in which a perf
 	// counter really ran; 0 for what perf does not count.
 	RunningPct float64
@@ -31,7 +36,10 @@ type Frame struct {
 	At      time.Time
 	T       time.Duration // monotonic, of the later sample
 	Elapsed time.Duration // measured between the two samples
-	Values  map[Key]Value
+	// TooShort marks the rest of an interval that a sample at a mark has cut:
+	// less than a quarter of the usual time, in which a rate says nothing.
+	TooShort bool
+	Values   map[Key]Value
 	// Hists are the latencies of the interval by scenario.
 	Hists    map[string]*Histogram
 	Backends []BackendRow

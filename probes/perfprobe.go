@@ -126,7 +126,7 @@ func perfSource(e perf.Event) string {
 	return "perf software event " + e.Title
 }
 
-// ratioMetrics describes the ratios that Derive makes of the opened events; the
+// ratioMetrics describes the ratios that the Deriver makes of the opened events; the
 // miss rate means what this CPU counts.
 func ratioMetrics(opened []Metric, cpu perf.CPU) []Metric {
 	var out []Metric

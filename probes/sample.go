@@ -37,7 +37,7 @@ type Reading struct {
 	Label string  `json:"l,omitempty"`
 	Value float64 `json:"v"`
 	// Parts holds a perf event's counts, one per CPU or task, in a fixed order;
-	// then Value is unused. Scaling is Derive's work.
+	// then Value is unused. Scaling is the Deriver's work.
 	Parts []Part `json:"p,omitempty"`
 	// Group names the perf counter group; both halves of a ratio have the same.
 	Group string `json:"g,omitempty"`

@@ -42,11 +42,9 @@ func Frames(run *Run) []probes.Frame {
 		return nil
 	}
 	frames := make([]probes.Frame, len(run.Samples))
-	var prev *probes.Sample
+	var d probes.Deriver
 	for i := range run.Samples {
-		cur := &run.Samples[i]
-		frames[i] = probes.Derive(prev, cur)
-		prev = cur
+		frames[i] = d.Next(&run.Samples[i])
 	}
 	return frames
 }

@@ -21,6 +21,7 @@ type Replay struct {
 	st     State
 	tl     timeline
 	pos    int // samples shown
+	derive probes.Deriver
 	paused bool
 }
 
@@ -37,7 +38,7 @@ func NewReplay(run *Run, store *Store, reports string) *Replay {
 	for i, l := range m.Loads {
 		r.st.Loads = append(r.st.Loads, LoadState{Key: i + 1, Name: l.Scenario, Clients: l.Clients})
 	}
-	for _, w := range run.Warnings {
+	for _, w := range run.Gaps() {
 		r.notify(true, w)
 	}
 	return r
@@ -116,14 +117,11 @@ func (r *Replay) step() {
 	if r.pos >= len(r.run.Samples) {
 		return
 	}
-	var prev *probes.Sample
-	if r.pos > 0 {
-		prev = &r.run.Samples[r.pos-1]
-	}
 	if r.pos == 0 {
+		r.derive = probes.Deriver{}
 		r.tl.next = &RunState{Name: r.run.Meta.Name, Label: RunLabel(r.run.Meta)}
 	}
-	r.tl.add(probes.Derive(prev, &r.run.Samples[r.pos]))
+	r.tl.add(r.derive.Next(&r.run.Samples[r.pos]))
 	r.pos++
 }
 
