@@ -99,8 +99,9 @@ func (p Pools) grow(j *journal, i int) (Reservation, error) {
 	return *r, p.save(*j)
 }
 
-// GiveBack takes the pages of a reservation out of the pool again. Pages still in use stay, and the error says so; the
-// reservation stays in the journal with what is left of it.
+// GiveBack takes the pages of a reservation out of the pool again. Pages that another process uses by now leave the pool
+// when that process ends. Where the kernel does not give all back, the error says so, and the reservation stays in the
+// journal with what is left of it.
 func (p Pools) GiveBack(ctx context.Context, res Reservation) (err error) {
 	unlock, err := lockPools(ctx, p.Roots)
 	if err != nil {
@@ -127,14 +128,14 @@ func (p Pools) settle(j *journal, i int) error {
 	}
 	if err == nil {
 		r := &j.Reservations[i]
-		err = fmt.Errorf("giving back %d huge pages of %s: %d of them are in use; they go back at the next `pgtlb lab --sweep`", r.Added, r.Size, left)
+		err = fmt.Errorf("giving back %d huge pages of %s: the kernel kept %d of them; they go back at the next `pgtlb lab --sweep`", r.Added, r.Size, left)
 		r.Added, r.Done = left, true
 	}
 	return errors.Join(err, p.save(*j))
 }
 
-// giveBack subtracts what the reservation added, whatever others did to the pool meanwhile, never going below what is in
-// use. It returns how many of its pages are still in the pool.
+// giveBack subtracts what the reservation added, whatever others did to the pool meanwhile. It returns how many of its
+// pages are still in the pool.
 func (p Pools) giveBack(r Reservation) (left int, err error) {
 	pool, err := ReadPool(p.Roots, r.Size)
 	if err != nil {
@@ -147,11 +148,9 @@ func (p Pools) giveBack(r Reservation) (left int, err error) {
 	if added == 0 {
 		return 0, nil
 	}
+	// Pages that somebody else has taken meanwhile become surplus ones: the kernel leaves them to their user and takes
+	// them back when that ends.
 	target := max(pool.Persistent()-added, 0)
-	// Less than what is in use would turn used pages into surplus ones, which vanish later and unseen.
-	if floor := pool.Committed() - pool.Surplus; target < floor {
-		target = min(floor, pool.Persistent())
-	}
 	now, err := setPool(p.Roots, r.Size, target)
 	if err != nil {
 		return added, err
