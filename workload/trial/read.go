@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"pgtlb/probes"
 )
@@ -73,10 +74,16 @@ func parseRun(r io.Reader) (*Run, error) {
 		run.take(text, whole, in.number, &damaged)
 	}
 	run.Warnings = append(run.Warnings, damaged.warnings()...)
-	if run.End == nil {
-		run.Warnings = append(run.Warnings, "the recording was interrupted: the file has no footer")
-	}
 	return run, nil
+}
+
+// Gaps says what of a run is not there: what the reader left out, and the end.
+func (run *Run) Gaps() []string {
+	gaps := slices.Clone(run.Warnings)
+	if run.End == nil {
+		gaps = append(gaps, "the recording was interrupted: the file has no footer")
+	}
+	return gaps
 }
 
 // take adds one line to the run, or to the damage.

@@ -43,7 +43,7 @@ func TestRunCutAnywhereIsStillReadable(t *testing.T) {
 			t.Errorf("cut at %d of %d: %v", cut, len(content), err)
 			continue
 		}
-		text := strings.Join(run.Warnings, "\n")
+		text := strings.Join(run.Gaps(), "\n")
 		whole := content[cut-1] == '\n'
 		if got := strings.Contains(text, "cut in the middle"); got == whole && cut != len(content)-1 {
 			t.Errorf("cut at %d: warnings are %q", cut, run.Warnings)

@@ -352,7 +352,7 @@ func lacks(misses []probes.Miss) []Lack {
 // runWarnings are what the reader left out and what the footer tells.
 func runWarnings(what string, run *Run) []string {
 	out := []string{}
-	for _, w := range run.Warnings {
+	for _, w := range run.Gaps() {
 		out = append(out, what+w)
 	}
 	if run.End != nil && run.End.Note != "" {

@@ -209,6 +209,39 @@ func TestExportAll(t *testing.T) {
 	}
 }
 
+// A run that is exported while it goes on has no footer yet: that is no damage.
+func TestReportOfARunUnderWay(t *testing.T) {
+	st := store(t)
+	b := published4kB()
+	r, err := Create(st.Dir(), b.meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	samples := b.samples()
+	for i := range samples {
+		if err := r.Append(&samples[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &Session{o: Options{Store: st, Reports: t.TempDir()}}
+	for active, want := range map[bool]string{true: "still running", false: "interrupted"} {
+		paths, err := s.exportRun(r.Name(), "", active)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(paths[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), want) || active && strings.Contains(string(text), "interrupted") {
+			t.Errorf("active %v: the report does not say %q, or more:\n%s", active, want, text)
+		}
+	}
+	if err := r.Close(End{Reason: "finished"}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestReportsOfOddRuns(t *testing.T) {
 	empty := &Run{Meta: Meta{Name: "empty"}}
 	watch := builder{meta: Meta{Kind: "watch"}, seconds: 5, counters: map[string]float64{probes.Commits: 100, probes.Rollbacks: 1}}.run()
