@@ -11,6 +11,7 @@
 //   - abs of a boolean is an error, in pgbench it reads an undefined number; so is NaN as the parameter of a random function, with
 //     which pgbench can run for ever;
 //   - \setshell keeps 64 bits of its result and \shell commands may be longer than 255 bytes;
+//   - a variable may be the last thing of a script, where pgbench reads and sends bytes beyond the end of the text;
 //   - a script may not contain a zero byte, where pgbench stops reading in silence;
 //   - expressions nest at most 1,000 deep.
 package script
