@@ -205,7 +205,22 @@ func perfMisses(opened []Metric, missing []perf.Missing, err error) []Miss {
 	return out
 }
 
-func (p *perfProbe) Name() string      { return "perf" }
+// PerfName is the name of the probe that OpenPerf returns.
+const PerfName = "perf"
+
+// WholeMachine tells whether a probe of OpenPerf counts the whole machine, not
+// one server's processes.
+func WholeMachine(p Probe) bool {
+	for _, m := range p.Metrics() {
+		if m.Scope != perf.System().String() {
+			return false
+		}
+	}
+	return true
+}
+
+// Name is PerfName.
+func (p *perfProbe) Name() string      { return PerfName }
 func (p *perfProbe) Metrics() []Metric { return slices.Clone(p.metrics) }
 
 // Close closes the events.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -45,6 +46,35 @@ type Server struct {
 	gen  int      // counts connections, so that users notice a new server
 	// raw asks the server not to convert text, after it could not.
 	raw bool
+	// state is what Contact tells, for others than who has the turn.
+	state atomic.Pointer[Contact]
+}
+
+// Contact says how a Server stands with its server.
+type Contact struct {
+	// Connection counts connections: another number is another server process,
+	// of which nothing is known yet.
+	Connection int
+	// Lost is when the connection was lost and could not be made anew; zero
+	// while there is one.
+	Lost time.Time
+	Why  string
+}
+
+// Contact may be called at any time and does not wait.
+func (s *Server) Contact() Contact { return *s.state.Load() }
+
+// touch notes how a use of the server ended.
+func (s *Server) touch(err error) {
+	old := s.Contact()
+	now := Contact{Connection: s.gen}
+	if s.cur == nil && err != nil {
+		now.Lost, now.Why = old.Lost, Clean(err.Error())
+		if now.Lost.IsZero() {
+			now.Lost = time.Now()
+		}
+	}
+	s.state.Store(&now)
 }
 
 // session is one connection and what the server says about it.
@@ -66,6 +96,7 @@ func Connect(ctx context.Context, cfg *pgx.ConnConfig, roots Roots) (*Server, er
 	if s.cfg.ConnectTimeout == 0 {
 		s.cfg.ConnectTimeout = dialTimeout
 	}
+	s.state.Store(&Contact{})
 	err := s.use(ctx, func(*session) error { return nil })
 	if err != nil {
 		return nil, err
@@ -111,11 +142,13 @@ func (s *Server) use(ctx context.Context, do func(*session) error) error {
 	if s.cur == nil {
 		cur, err := s.dial(ctx)
 		if err != nil {
+			s.touch(err)
 			return err
 		}
 		s.cur = cur
 	}
 	err := do(s.cur)
+	defer func() { s.touch(err) }()
 	if badText(err) && !s.raw {
 		// Text in another encoding than the database's: ask for the bytes.
 		s.raw = true

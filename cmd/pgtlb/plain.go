@@ -69,10 +69,11 @@ func follow(ctx context.Context, s *trial.Session, f *follower, done func(*trial
 			break
 		}
 		last = st
-		if st.Phase != trial.Failed {
+		over := st.Phase == trial.Failed || st.Phase == trial.Lost
+		if !over {
 			f.show(&st)
 		}
-		if done(&st) || st.Phase == trial.Failed {
+		if over || done(&st) {
 			stop()
 		}
 	}

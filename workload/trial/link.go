@@ -16,6 +16,9 @@ import (
 type link struct {
 	server *probes.Server
 	probes []probes.Probe
+	scope  probes.PerfScope
+	// connection is the one that the session's knowledge of the server is from.
+	connection int
 }
 
 // join connects to the server and gives the sampler its probes. It is called
@@ -25,12 +28,12 @@ func (s *Session) join(ctx context.Context, cfg *pgx.ConnConfig) error {
 	if err != nil {
 		return err
 	}
-	l := &link{server: server}
+	l := &link{server: server, scope: s.o.Scope, connection: server.Contact().Connection}
 	info, err := server.Info(ctx)
 	if err != nil {
 		return errors.Join(err, l.close(ctx))
 	}
-	misses := l.open(ctx, s.o.Roots, s.o.Scope, info)
+	misses := l.open(ctx, s.o.Roots, info)
 	var metrics []probes.Metric
 	for i, p := range l.probes {
 		metrics = append(metrics, p.Metrics()...)
@@ -40,17 +43,70 @@ func (s *Session) join(ctx context.Context, cfg *pgx.ConnConfig) error {
 		}
 	}
 	s.post(func() {
-		s.link = l
+		s.link, s.st.Unreachable = l, ""
 		s.st.Server, s.st.Metrics, s.st.Unavailable = info, metrics, lacking(misses, metrics)
 		s.st.Pages = pagesName(info.HugePages)
 	})
 	return nil
 }
 
+// checkLink looks at each sample whether the server can still be reached, and
+// whether it is still the one that was asked: after a restart everything that is
+// known of it is asked again.
+func (s *Session) checkLink(ctx context.Context) {
+	if s.link == nil {
+		return
+	}
+	l, c := s.link, s.link.server.Contact()
+	s.st.Unreachable = ""
+	if !c.Lost.IsZero() {
+		s.st.Unreachable = fmt.Sprintf("server unreachable since %s: %s", c.Lost.Format("15:04:05"), c.Why)
+		return
+	}
+	if c.Connection == l.connection || s.st.Phase != Ready {
+		return
+	}
+	l.connection = c.Connection
+	s.st.Pages, s.st.Server.HugePages = "", probes.HugePages{Proof: "asking the restarted server"}
+	s.inOrder(func() {
+		info, err := l.server.Info(ctx)
+		if err == nil {
+			err = s.recount(ctx, l, info)
+		}
+		s.post(func() {
+			switch {
+			case s.link != l:
+			case err != nil:
+				l.connection = -1 // asked again with the next sample
+			default:
+				s.st.Server, s.st.Pages = info, pagesName(info.HugePages)
+				s.notify(false, "connected to the server anew; it was asked again for its version, settings and pages")
+			}
+		})
+	})
+}
+
+// recount opens the counters again where they counted the processes of a server
+// that is gone.
+func (s *Session) recount(ctx context.Context, l *link, info probes.ServerInfo) error {
+	i := slices.IndexFunc(l.probes, func(p probes.Probe) bool { return p.Name() == probes.PerfName })
+	if i < 0 || info.PostmasterPid == 0 || probes.WholeMachine(l.probes[i]) {
+		return nil
+	}
+	err := errors.Join(s.sampler.Remove(ctx, probes.PerfName), l.probes[i].Close())
+	counters, _ := probes.OpenPerf(ctx, s.o.Roots, l.scope, info.PostmasterPid)
+	if counters == nil {
+		l.probes = slices.Delete(l.probes, i, i+1)
+		return err
+	}
+	l.probes[i] = counters
+	return errors.Join(err, s.sampler.Add(ctx, counters))
+}
+
 // open makes the probes: those of the host, the counters, the server's own
 // views. What cannot be opened is returned with its reason.
-func (l *link) open(ctx context.Context, roots probes.Roots, scope probes.PerfScope, info probes.ServerInfo) []probes.Miss {
-	counters, missing := probes.OpenPerf(ctx, roots, scope, info.PostmasterPid)
+func (l *link) open(ctx context.Context, roots probes.Roots, info probes.ServerInfo) []probes.Miss {
+	counters, missing := probes.OpenPerf(ctx, roots, l.scope, info.PostmasterPid)
 	faults := false
 	if counters != nil {
 		l.probes = append(l.probes, counters)

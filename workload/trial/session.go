@@ -168,7 +168,7 @@ func (s *Session) Run(ctx context.Context) error {
 	sampled := make(chan struct{})
 	go func() {
 		defer close(sampled)
-		_ = s.sampler.Run(sampling, s.take()) // it has no error but its context's
+		_ = s.sampler.Run(sampling, s.take(work)) // it has no error but its context's
 	}()
 	s.publish()
 	s.queue = make(chan func(), cap(s.cmds))
@@ -236,13 +236,14 @@ func (s *Session) end(ctx context.Context, stopWork, stopSampling context.Cancel
 
 // take returns what the sampler calls for each sample: record it, derive the
 // frame and post it. It runs in the sampler's goroutine.
-func (s *Session) take() func(probes.Sample) {
+func (s *Session) take(ctx context.Context) func(probes.Sample) {
 	var d probes.Deriver
 	return func(sample probes.Sample) {
 		recErr := s.rec.append(&sample)
 		f := d.Next(&sample)
 		s.post(func() {
 			s.tl.add(f)
+			s.checkLink(ctx)
 			if recErr != nil {
 				s.notify(true, recErr.Error())
 			}
@@ -325,6 +326,17 @@ func (s *Session) fail(err error, log []string) {
 	s.failure = err
 	s.st.Phase, s.st.Err, s.st.Log = Failed, err.Error(), log
 	s.steps.fail()
+}
+
+// lost takes note that the server ended by itself. What was measured can still
+// be looked at, compared and exported.
+func (s *Session) lost(err error, log []string) {
+	if s.st.Phase == Preparing || s.st.Phase == Failed {
+		s.fail(err, log)
+		return
+	}
+	s.failure = err
+	s.st.Phase, s.st.Err, s.st.Log, s.st.Pages = Lost, err.Error(), log, ""
 }
 
 // prepare opens the host's probes, then the server. It is a job.

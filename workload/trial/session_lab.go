@@ -115,7 +115,7 @@ func (s *Session) watchServer(ctx context.Context, cluster *lab.Cluster) {
 	select {
 	case <-ctx.Done():
 	case <-cluster.Done():
-		s.post(func() { s.fail(cluster.Err(), cluster.LogTail(logLines)) })
+		s.post(func() { s.lost(cluster.Err(), cluster.LogTail(logLines)) })
 	}
 }
 
@@ -141,7 +141,7 @@ func (s *Session) setPages(ctx context.Context, name string) {
 		s.notify(true, "page sizes are changed in the lab only: pgtlb lab")
 		return
 	case s.st.Phase != Ready:
-		s.notify(true, "the server is not ready yet")
+		s.notify(true, s.notReady())
 		return
 	}
 	pages, err := lab.ParsePages(name)
@@ -226,7 +226,7 @@ func (s *Session) pagesChanged(ctx context.Context, pages lab.Pages, err error) 
 	case ctx.Err() != nil:
 		return
 	case err != nil && (s.link == nil || !s.cluster.Running()):
-		s.fail(err, s.serverLog(err))
+		s.lost(err, s.serverLog(err))
 		return
 	case errors.Is(err, errNotReserved):
 		s.notify(false, err.Error())

@@ -91,8 +91,16 @@ func (s *Session) startOrWait(ctx context.Context, l *load) {
 	case Changing:
 		l.status, l.detail = LoadStarting, "waits for the server"
 	default:
-		s.notify(true, "the server is not ready yet")
+		s.notify(true, s.notReady())
 	}
+}
+
+// notReady says why nothing can be started now.
+func (s *Session) notReady() string {
+	if s.st.Phase == Lost {
+		return "the server has ended; what was measured can be looked at and exported, q ends"
+	}
+	return "the server is not ready yet"
 }
 
 // startWaiting starts the loads that wait for the server.
