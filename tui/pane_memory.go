@@ -52,7 +52,7 @@ func (sc *scene) faultsPane() pane {
 	}
 	if sc.st.Run != nil {
 		if f := sc.st.Run.Summary.Get(probes.PageFaults); f.OK() {
-			p.figs = append(p.figs, fig{"total " + trial.Short(f.Total), stDim, 2})
+			p.figs = append(p.figs, fig{"total " + totalText(f), stDim, 2})
 		}
 	}
 	return p

@@ -44,11 +44,19 @@ func figureText(m probes.Metric, f trial.Figure, totals bool) string {
 	if !f.OK() {
 		return "n/a"
 	}
-	v := f.Value
 	if totals && m.Kind == probes.Counter {
-		v = f.Total
+		return totalText(f)
 	}
-	return valueText(m, v)
+	return valueText(m, f.Value)
+}
+
+// totalText writes what a counter grew by; where parts of the run were not read,
+// it is the least that it can be.
+func totalText(f trial.Figure) string {
+	if f.Uncovered > 0 {
+		return "≥ " + trial.Short(f.Total)
+	}
+	return trial.Short(f.Total)
 }
 
 // difference says how far the run is from the baseline, green on the better

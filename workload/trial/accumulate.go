@@ -1,6 +1,10 @@
 package trial
 
-import "pgtlb/probes"
+import (
+	"time"
+
+	"pgtlb/probes"
+)
 
 // Accumulator makes a Summary frame by frame. Add costs the same for each
 // frame, so a live session can ask for the Summary at every tick.
@@ -10,7 +14,10 @@ type Accumulator struct {
 	hists   map[string]*probes.Histogram
 	reasons map[probes.Key]string
 	seconds float64
-	frames  int
+	// start is where the window starts, if bounded: what was counted from
+	// before it on is left out, as a recording that begins there has it neither.
+	start   time.Duration
+	bounded bool
 }
 
 // sum is what is kept of one metric and label.
@@ -42,10 +49,11 @@ func NewAccumulator() *Accumulator {
 	return a
 }
 
-// Begin takes the gauges' levels at the start of the window from the frame that
-// ends there. It is left out where there is no such frame; then the levels at
-// the end of the first frame stand in.
+// Begin takes the start of the window, and the gauges' levels there, from the
+// frame that ends there. It is left out where there is no such frame; then the
+// levels at the end of the first frame stand in.
 func (a *Accumulator) Begin(f probes.Frame) {
+	a.start, a.bounded = f.T, true
 	for k, v := range f.Values {
 		if m, ok := a.metrics[k.ID]; ok && m.Kind == probes.Gauge && v.OK() {
 			a.sum(k, m.Kind).begin(v.V)
@@ -60,13 +68,16 @@ func (a *Accumulator) Add(f probes.Frame) {
 		return
 	}
 	a.seconds += seconds
-	a.frames++
 	for k, v := range f.Values {
 		m, ok := a.metrics[k.ID]
 		switch {
 		case !ok || fromTotals(k.ID):
 		case !v.OK():
 			a.reasons[k] = v.Missing
+		case a.bounded && v.Elapsed > 0 && v.Since < a.start:
+			a.reasons[k] = "its reads were late at the start and the end of the window"
+		case v.Elapsed > 0:
+			a.add(&f, k, m, v, v.Elapsed.Seconds())
 		default:
 			a.add(&f, k, m, v, seconds)
 		}
@@ -140,9 +151,11 @@ func (a *Accumulator) Summary() *Summary {
 	}
 	for k, sum := range a.sums {
 		if sum.seconds > 0 {
-			s.Figures[k] = sum.figure(k.ID)
+			s.Figures[k] = sum.figure(k.ID, a.seconds)
 		}
 	}
+	s.whole(probes.Transactions)
+	s.whole(probes.Failed)
 	for k, f := range s.Figures {
 		if k.ID == probes.Transactions {
 			s.Figures[probes.Key{ID: probes.TPS, Label: k.Label}] = f
@@ -152,12 +165,44 @@ func (a *Accumulator) Summary() *Summary {
 	return s
 }
 
-// figure is the one number of a metric.
-func (s *sum) figure(id string) Figure {
+// whole makes the figure of all loads from those of each: in an interval in
+// which one was read late, the others' part would be lost.
+func (s *Summary) whole(id string) {
+	var all Figure
+	n := 0
+	for k, f := range s.Figures {
+		if k.ID != id || k.Label == "" {
+			continue
+		}
+		n++
+		all.Value, all.Total = all.Value+f.Value, all.Total+f.Total
+		all.Uncovered = max(all.Uncovered, f.Uncovered)
+		if !f.OK() {
+			all.Missing = f.Missing
+		}
+	}
+	switch {
+	case n == 0:
+	case !all.OK():
+		s.Figures[probes.Key{ID: id}] = Figure{Missing: all.Missing}
+	default:
+		s.Figures[probes.Key{ID: id}] = all
+	}
+}
+
+// allowed is the share of a window that a total may leave out and still count as
+// that of the window: reads do not begin at the very moment of a sample.
+const allowed = 0.01
+
+// figure is the one number of a metric over a window of that many seconds.
+func (s *sum) figure(id string, window float64) Figure {
 	f := Figure{RunningPct: s.running}
 	switch s.kind {
 	case probes.Counter:
 		f.Total, f.Value = s.total, s.total/s.seconds
+		if out := window - s.seconds; out > allowed*window {
+			f.Uncovered = out
+		}
 	case probes.Ratio:
 		f.Value = s.area / s.seconds
 		if s.under > 0 {

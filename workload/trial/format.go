@@ -135,16 +135,27 @@ func Level(m probes.Metric, v float64) string {
 	return Count(v) + " " + m.Unit
 }
 
+// TotalText writes what a counter grew by: "1,397,551", "8.1 s" for time. Where
+// parts of the window were not read, it is the least that it can be: "≥ 1,397,551".
+func TotalText(m probes.Metric, f Figure) string {
+	text := Count(f.Total)
+	if m.Unit == "s" {
+		text = Number(f.Total) + " s"
+	}
+	if f.Uncovered > 0 {
+		text = "≥ " + text
+	}
+	return text
+}
+
 // FigureText writes a figure for a table: "1,397,551 (55,902/s)" for a counter,
 // the value with its unit for others, "n/a" where there is none.
 func FigureText(m probes.Metric, f Figure) string {
 	switch {
 	case !f.OK():
 		return "n/a"
-	case m.Kind == probes.Counter && m.Unit == "s":
-		return Number(f.Total) + " s (" + Level(m, f.Value) + ")"
 	case m.Kind == probes.Counter:
-		return Count(f.Total) + " (" + Level(m, f.Value) + ")"
+		return TotalText(m, f) + " (" + Level(m, f.Value) + ")"
 	}
 	return Level(m, f.Value)
 }

@@ -275,6 +275,10 @@ func reportRow(m probes.Metric, base, cand *Summary) (ReportRow, bool) {
 		row.Note = c.Missing
 	case base != nil && !b.OK():
 		row.Note = "baseline: " + b.Missing
+	case c.Uncovered > 0:
+		row.Note = Seconds(c.Uncovered) + " of the time could not be read"
+	case b.Uncovered > 0:
+		row.Note = "baseline: " + Seconds(b.Uncovered) + " of the time could not be read"
 	}
 	if pct := min(running(b), running(c)); pct < leastRunning {
 		row.Note = fmt.Sprintf("counted %.0f %% of the time and scaled up", pct)
@@ -286,10 +290,8 @@ func cell(m probes.Metric, f Figure) Cell {
 	switch {
 	case !f.OK():
 		return Cell{Main: "n/a"}
-	case m.Kind == probes.Counter && m.Unit == "s":
-		return Cell{Number(f.Total) + " s", Level(m, f.Value)}
 	case m.Kind == probes.Counter:
-		return Cell{Count(f.Total), Level(m, f.Value)}
+		return Cell{TotalText(m, f), Level(m, f.Value)}
 	}
 	return Cell{Main: Level(m, f.Value)}
 }

@@ -30,6 +30,9 @@ type Counted struct {
 	Unit      string   `json:"unit"`
 	// RunningPct is the share of time in which a perf counter really ran.
 	RunningPct *float64 `json:"running_pct,omitempty"`
+	// UncoveredS is how many seconds of the run a counter's growth leaves out,
+	// because they could not be read. There is nothing per transaction then.
+	UncoveredS float64 `json:"uncovered_s,omitempty"`
 }
 
 // PageTableLevels are in kB; null where they were not measured.
@@ -108,7 +111,7 @@ func BuildBench(run *Run, load workload.Result, apdexT time.Duration) Bench {
 		b.Apdex = apdex(h, load.Failed, apdexT)
 	}
 	// The recording's transactions are those of the same window as its CPU time.
-	if done := s.Get(probes.Transactions); done.OK() && done.Total > 0 {
+	if done := s.Get(probes.Transactions); done.OK() && done.Total > 0 && done.Uncovered == 0 {
 		us := ownCPU(frames).Seconds() * 1e6 / done.Total
 		b.ClientCPU = &us
 	}
@@ -161,8 +164,8 @@ func counted(m probes.Metric, f Figure, transactions float64) Counted {
 	c := Counted{Value: f.Value, Unit: m.Unit}
 	if m.Kind == probes.Counter {
 		rate := f.Value
-		c.Value, c.PerSecond = f.Total, &rate
-		if transactions > 0 {
+		c.Value, c.PerSecond, c.UncoveredS = f.Total, &rate, f.Uncovered
+		if transactions > 0 && f.Uncovered == 0 {
 			per := f.Total / transactions
 			c.PerTxn = &per
 		}

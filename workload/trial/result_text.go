@@ -85,7 +85,7 @@ func countedText(m probes.Metric, c Counted) string {
 	if c.PerSecond == nil {
 		return fmt.Sprintf("%s: %s", m.Title, Level(m, c.Value))
 	}
-	text := fmt.Sprintf("%s: %s", m.Title, FigureText(m, Figure{Total: c.Value, Value: *c.PerSecond}))
+	text := fmt.Sprintf("%s: %s", m.Title, FigureText(m, Figure{Total: c.Value, Value: *c.PerSecond, Uncovered: c.UncoveredS}))
 	switch {
 	case c.PerTxn == nil:
 	case m.Unit == "s":

@@ -21,6 +21,9 @@ type Figure struct {
 	Value float64
 	// Total is a counter's growth over the window, 0 for the others.
 	Total float64
+	// Uncovered is how many seconds of the window Total leaves out, because
+	// reads were late or failed; 0 where it covers the window, and for others.
+	Uncovered float64
 	// Start, End and Max are a gauge's levels.
 	Start, End, Max float64
 	// RunningPct is the smallest share of time a perf counter ran; 0 for others.
