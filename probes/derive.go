@@ -253,7 +253,8 @@ func byIdent(b *Batch) map[ident]*Backend {
 
 // serverFaults sums the page faults of the server's processes since the last
 // batch that listed them. A process that was not there before counts from its
-// start.
+// start; one that was there but could not be read, or whose count went backwards,
+// does not count this time.
 func (m *maker) serverFaults(mem *memory, cur *Batch, at time.Duration) {
 	k := Key{ServerPageFaults, ""}
 	if mem.backends == nil || at <= mem.backendsAt {
@@ -268,13 +269,16 @@ func (m *maker) serverFaults(mem *memory, cur *Batch, at time.Duration) {
 			continue
 		}
 		readable = true
-		faults := b.Use.MinorFaults + b.Use.MajorFaults
-		if p := before[ident{b.Pid, b.StartTicks}]; p != nil && p.Use != nil {
-			if was := p.Use.MinorFaults + p.Use.MajorFaults; was <= faults {
-				faults -= was
+		faults, was := b.Use.MinorFaults+b.Use.MajorFaults, uint64(0)
+		if p := before[ident{b.Pid, b.StartTicks}]; p != nil {
+			if p.Use == nil {
+				continue
 			}
+			was = p.Use.MinorFaults + p.Use.MajorFaults
 		}
-		v.Delta += float64(faults)
+		if faults >= was {
+			v.Delta += float64(faults - was)
+		}
 	}
 	if !readable {
 		return // the backends' probe says why

@@ -145,12 +145,15 @@ func TestServerPageFaultsAreTheProcessesOwn(t *testing.T) {
 		return Backend{Pid: pid, StartTicks: start, Own: own, Use: &BackendUse{MinorFaults: min, MajorFaults: maj}}
 	}
 	p, c := pair(
-		Batch{Probe: "backends", Backends: []Backend{b(1, 7, 1000, 5, false), b(2, 7, 500, 0, false), b(3, 7, 10, 0, true)}},
+		Batch{Probe: "backends", Backends: []Backend{b(1, 7, 1000, 5, false), b(2, 7, 500, 0, false), b(3, 7, 10, 0, true),
+			{Pid: 5, StartTicks: 7}, b(6, 7, 900, 0, false)}},
 		Batch{Probe: "backends", Offset: time.Second, Backends: []Backend{
 			b(1, 7, 1040, 7, false), // 42 more
 			b(2, 9, 30, 0, false),   // another process with the pid of one that ended
 			b(3, 7, 99, 0, true),    // pgtlb's own
 			{Pid: 4},                // not readable
+			{Pid: 5, StartTicks: 7, Use: &BackendUse{MinorFaults: 5e6}}, // not readable before
+			b(6, 7, 10, 0, false), // went backwards
 		}})
 	f := derive(p, c)
 	if v := f.Get(ServerPageFaults); v.Delta != 72 || v.V != 36 {
