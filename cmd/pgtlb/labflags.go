@@ -107,5 +107,5 @@ func (l *loadFlags) apply(o *trial.LabOptions, scenario string) error {
 
 // session makes the options that all sessions share.
 func (a *app) session(mode trial.Mode, store *trial.Store) trial.Options {
-	return trial.Options{Mode: mode, Program: version, Command: a.commandLine(), Store: store, Roots: probes.SystemRoots()}
+	return trial.Options{Mode: mode, Program: version, Command: trial.CommandLine(a.args), Store: store, Roots: probes.SystemRoots()}
 }

@@ -123,18 +123,6 @@ Without a verb it watches a running server and changes nothing there.`
 	return cmd
 }
 
-// commandLine is how this program was called, for reports.
-func (a *app) commandLine() string {
-	parts := []string{"pgtlb"}
-	for _, s := range a.args {
-		if strings.ContainsAny(s, " \t'\"\\$&|;<>()*?[]#~`") || s == "" {
-			s = "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-		}
-		parts = append(parts, s)
-	}
-	return strings.Join(parts, " ")
-}
-
 // store opens the runs' directory for reading.
 func (a *app) store() (*trial.Store, error) { return trial.OpenStore("") }
 

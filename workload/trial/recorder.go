@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -186,31 +185,6 @@ func withoutQueries(s *probes.Sample) *probes.Sample {
 		}
 	}
 	return &c
-}
-
-// The places where a password can stand in a command line or a setting.
-var (
-	keywordPassword = regexp.MustCompile(`(?i)\b(password|passwd|sslpassword)(\s*=\s*)('(?:[^'\\]|\\.)*'|"[^"]*"|[^\s&'"]+)`)
-	uriPassword     = regexp.MustCompile(`(://[^\s:/@]*):[^\s/@]*@`)
-)
-
-// redact takes passwords out of connection strings.
-func redact(s string) string {
-	s = keywordPassword.ReplaceAllString(s, "${1}${2}***")
-	return uriPassword.ReplaceAllString(s, "${1}:***@")
-}
-
-// withoutSecrets takes passwords out of the texts of a header that may hold
-// connection strings.
-func withoutSecrets(m Meta) Meta {
-	m.Command = redact(m.Command)
-	m.Note = redact(m.Note)
-	m.Server.Where = redact(m.Server.Where)
-	m.Server.Settings = slices.Clone(m.Server.Settings)
-	for i := range m.Server.Settings {
-		m.Server.Settings[i].Value = redact(m.Server.Settings[i].Value)
-	}
-	return m
 }
 
 // RunName makes a name from the start time, the scenarios and the page mode:
