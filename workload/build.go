@@ -73,8 +73,12 @@ func (d Dataset) createTables(ctx context.Context, control *pgx.Conn) error {
 // load copies all rows of both tables.
 func (d Dataset) load(ctx context.Context, conns Connect, why string, progress func(Progress)) error {
 	var made atomic.Int64
+	detail := dataTable
+	if why != notMade {
+		detail += ", made anew: " + why
+	}
 	report := func() {
-		progress(Progress{Phase: "load", Detail: dataTable + ": " + why, Done: made.Load(), Total: d.Rows, Unit: "rows"})
+		progress(Progress{Phase: "load", Detail: detail, Done: made.Load(), Total: d.Rows, Unit: "rows"})
 	}
 	return during(report, func() error {
 		if err := loadCategories(ctx, conns); err != nil {

@@ -81,6 +81,9 @@ func (d Dataset) Setup(ctx context.Context, conns Connect, progress func(Progres
 	return nil
 }
 
+// notMade is the reason for making the tables the first time.
+const notMade = "there are no tables yet"
+
 // missing returns why the tables have to be made, empty if they are there. It
 // removes what a set-up that was killed has left.
 func (d Dataset) missing(ctx context.Context, conn *pgx.Conn) (string, error) {
@@ -102,7 +105,7 @@ func (d Dataset) missing(ctx context.Context, conn *pgx.Conn) (string, error) {
 	}
 	switch {
 	case data == nil || categories == nil:
-		return "there are no tables yet", nil
+		return notMade, nil
 	case *data != *categories:
 		return "the two tables are not of one set-up", nil
 	case data.definition != definition:

@@ -82,9 +82,9 @@ line per second and the report at the end.`,
 	return cmd
 }
 
-// sweep removes what crashed and kept labs left.
+// sweep removes what crashed labs left. What was kept on purpose stays.
 func (a *app) sweep(ctx context.Context) error {
-	lines, err := lab.Sweep(ctx, lab.SweepOptions{All: true})
+	lines, err := lab.Sweep(ctx, lab.SweepOptions{})
 	for _, l := range lines {
 		_, _ = fmt.Fprintln(a.out, l)
 	}

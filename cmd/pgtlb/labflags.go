@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"pgtlb/probes"
 	"pgtlb/workload"
@@ -78,10 +80,12 @@ func (l *labFlags) options(ctx context.Context, a *app) (trial.LabOptions, error
 type loadFlags struct {
 	clients int
 	seconds int
+	flags   *pflag.FlagSet
 }
 
 func (l *loadFlags) addFlags(cmd *cobra.Command, seconds int) {
 	f := cmd.Flags()
+	l.flags = f
 	f.IntVarP(&l.clients, "client", "c", 0, "clients (default: the scenario's own)")
 	f.IntVarP(&l.seconds, "time", "T", seconds, "seconds that the load runs")
 }
@@ -96,14 +100,39 @@ func (l *loadFlags) apply(o *trial.LabOptions, scenario string) error {
 		return fmt.Errorf("%s: %w", scenario, err)
 	}
 	switch {
-	case l.clients < 0:
+	case l.clients < 1 && l.flags.Changed("client"):
 		return fmt.Errorf("--client %d: there must be at least 1", l.clients)
 	case l.seconds < 1:
 		return fmt.Errorf("--time %d: the load must run for at least 1 second", l.seconds)
 	}
 	o.Scenario, o.Clients, o.Duration = scenario, l.clients, time.Duration(l.seconds)*time.Second
+	return l.roomFor(o)
+}
+
+// Connections that the lab has by itself, and those that are not for one
+// scenario's clients: pgtlb's own and another scenario's.
+const (
+	labConnections = 200
+	otherSessions  = 50
+)
+
+// roomFor raises max_connections for many clients, and refuses clients that do
+// not fit into what --set asks for, before anything is made.
+func (l *loadFlags) roomFor(o *trial.LabOptions) error {
+	set, chosen := o.Cluster.Settings["max_connections"]
+	switch n, err := strconv.Atoi(set); {
+	case l.clients > maxClients:
+		return fmt.Errorf("--client %d: PostgreSQL takes %d connections at most", l.clients, maxClients)
+	case !chosen && l.clients > labConnections-otherSessions:
+		o.Cluster.Settings["max_connections"] = strconv.Itoa(l.clients + otherSessions)
+	case chosen && err == nil && l.clients > n:
+		return fmt.Errorf("--client %d: more than max_connections = %d; leave --set max_connections out, then it is raised", l.clients, n)
+	}
 	return nil
 }
+
+// maxClients leaves room below PostgreSQL's MAX_BACKENDS of 262143.
+const maxClients = 100_000
 
 // session makes the options that all sessions share.
 func (a *app) session(mode trial.Mode, store *trial.Store) trial.Options {

@@ -56,9 +56,10 @@ func (e *exitError) Error() string {
 func (e *exitError) Unwrap() error { return e.err }
 
 func main() {
-	// The first signal ends everything in order; a second one is the default
+	// SIGPIPE is among them because a closed pipe (pgtlb … | head) must not leave
+	// a lab behind. The first signal ends everything in order; a second one is the default
 	// again and ends the process at once.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	go func() {
 		<-ctx.Done()
 		stop()

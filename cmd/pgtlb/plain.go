@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"pgtlb/probes"
 	"pgtlb/workload"
 	"pgtlb/workload/trial"
 )
@@ -78,6 +79,9 @@ func follow(ctx context.Context, s *trial.Session, f *follower, done func(*trial
 		}
 	}
 	err := <-ended
+	for _, l := range s.Farewell() {
+		_, _ = fmt.Fprintln(f.progress, probes.Clean(l))
+	}
 	for _, l := range last.Log {
 		_, _ = fmt.Fprintln(f.progress, "  server log: "+l)
 	}

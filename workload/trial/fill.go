@@ -73,44 +73,38 @@ func FillEnd(frames []probes.Frame) Fill {
 	return Fill{At: to, Why: "the rate of page faults went up and down too much to tell the filling of page tables from the steady state"}
 }
 
-// faultRates returns the rate of minor faults of each frame: those of the client
-// backends where every frame has them, else the machine's, else all faults of
-// the machine.
+// faultRates returns the rate of page faults of each frame: those of the
+// server's own processes, else the machine's minor ones, else all of the
+// machine. A frame that lacks it, because a read came late, has the rate of its
+// neighbour.
 func faultRates(frames []probes.Frame) ([]float64, bool) {
-	if rates, ok := backendFaultRates(frames); ok {
-		return rates, true
-	}
-	for _, id := range []string{probes.PageFaultsMinor, probes.PageFaults} {
-		rates := make([]float64, 0, len(frames))
-		for i := range frames {
-			if v := frames[i].Get(id); v.OK() {
-				rates = append(rates, v.V)
-			}
-		}
-		if len(rates) == len(frames) && len(rates) > 0 {
+	for _, id := range []string{probes.ServerPageFaults, probes.PageFaultsMinor, probes.PageFaults} {
+		if rates, ok := ratesOf(id, frames); ok {
 			return rates, true
 		}
 	}
 	return nil, false
 }
 
-// backendFaultRates adds up the minor faults per second of the client backends
-// that were there in the sample before, too.
-func backendFaultRates(frames []probes.Frame) ([]float64, bool) {
+// fillGaps is the share of frames that may lack the rate of faults.
+const fillGaps = 0.2
+
+func ratesOf(id string, frames []probes.Frame) ([]float64, bool) {
 	rates := make([]float64, len(frames))
+	last, there := 0.0, 0
 	for i := range frames {
-		known := false
-		for _, b := range frames[i].Backends {
-			if b.Role == clientRole && !b.Own && b.Rates != nil {
-				rates[i] += b.Rates.MinorFaults
-				known = true
+		if v := frames[i].Get(id); v.OK() {
+			if there == 0 {
+				for j := range i {
+					rates[j] = v.V
+				}
 			}
+			last = v.V
+			there++
 		}
-		if !known {
-			return nil, false
-		}
+		rates[i] = last
 	}
-	return rates, len(rates) > 0
+	return rates, there > 0 && float64(len(frames)-there) <= fillGaps*float64(len(frames))
 }
 
 // median of at least one value; the slice is left as it is.

@@ -1,6 +1,8 @@
 package trial
 
 import (
+	"errors"
+	"os"
 	"sync"
 
 	"pgtlb/probes"
@@ -33,6 +35,18 @@ func (r *recording) append(s *probes.Sample) error {
 		return nil
 	}
 	return r.rec.Append(s)
+}
+
+// discard removes the open run: it holds nothing that could be looked at.
+func (r *recording) discard() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.rec == nil {
+		return nil
+	}
+	rec := r.rec
+	r.rec = nil
+	return errors.Join(rec.Close(End{}), os.Remove(rec.Path()))
 }
 
 // close ends the open run with its footer.

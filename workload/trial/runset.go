@@ -23,6 +23,7 @@ type runSet struct {
 	coming []*drive // being started
 	active []*drive // at work
 	open   bool     // a run is being recorded
+	since  time.Time
 }
 
 // expect announces a load that is about to prewarm and connect.
@@ -90,15 +91,24 @@ func (r *runSet) close(ctx context.Context, s *Session, reason string) {
 		return
 	}
 	r.open = false
+	short := time.Since(r.since) < shortestRun
 	err := s.sampler.Mark(ctx, marks(probes.LoadStopped, r.active)...)
-	err = errors.Join(err, s.rec.close(End{At: time.Now(), Reason: reason}))
+	if short {
+		err = errors.Join(err, s.rec.discard())
+	} else {
+		err = errors.Join(err, s.rec.close(End{At: time.Now(), Reason: reason}))
+	}
 	s.post(func() {
 		if err != nil {
 			s.notify(true, "ending the run: "+err.Error())
 		}
-		s.runClosed()
+		s.runClosed(short)
 	})
 }
+
+// shortestRun is the length below which a run is not kept: it would only stand
+// in front of the real ones.
+const shortestRun = 250 * time.Millisecond
 
 // begin opens a run file and takes its first sample, unless nothing runs or
 // more loads are coming.
@@ -117,7 +127,7 @@ func (r *runSet) begin(ctx context.Context, s *Session) {
 	if !ok {
 		return
 	}
-	r.open = true
+	r.open, r.since = true, time.Now()
 	rec, err := s.rec.open(s.o.Store.Dir(), meta)
 	next := RunState{Label: RunLabel(meta)}
 	if err == nil {

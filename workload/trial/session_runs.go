@@ -8,9 +8,15 @@ import (
 	"time"
 )
 
-// runClosed takes note that the run's file is complete. A baseline that was
-// taken from it while it was written is read again, now whole.
-func (s *Session) runClosed() {
+// runClosed takes note that the run's file is complete, or gone because the run
+// was too short to keep. A baseline that was taken from it while it was written
+// is read again, now whole.
+func (s *Session) runClosed(dropped bool) {
+	if n := len(s.recorded); dropped && n > 0 && s.tl.run != nil && s.recorded[n-1] == s.tl.run.Name {
+		s.recorded = s.recorded[:n-1]
+		s.tl.run = nil
+		return
+	}
 	if s.tl.run != nil && s.tl.base != nil && s.tl.run.Name == s.tl.base.meta.Name {
 		s.loadBaseline(s.tl.run.Name, nil)
 	}
