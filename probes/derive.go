@@ -105,18 +105,23 @@ func counts(parts []Part) []perf.Count {
 	return out
 }
 
-// wholes adds the sum over the labels for the counters of loads.
+// wholes adds the sum over the labels for the counters of loads. It is missing
+// when that of one load is: a part is not the whole.
 func (m *maker) wholes() {
 	for _, id := range []string{Transactions, Failed} {
 		var parts []Value
 		for _, l := range m.frame.Labels(id) {
-			if v := m.frame.Values[Key{id, l}]; v.OK() {
-				parts = append(parts, v)
+			parts = append(parts, m.frame.Values[Key{id, l}])
+		}
+		if len(parts) == 0 {
+			continue
+		}
+		for _, miss := range m.frame.Misses { // a load that was not read has no label
+			if miss.ID == id {
+				parts = append(parts, Value{Missing: miss.Reason})
 			}
 		}
-		if len(parts) > 0 {
-			m.frame.Values[Key{id, ""}] = sum(parts...)
-		}
+		m.frame.Values[Key{id, ""}] = sum(parts...)
 	}
 }
 
@@ -263,7 +268,7 @@ func (m *maker) serverFaults(mem *memory, cur *Batch, at time.Duration) {
 	}
 	before := byIdent(mem.backends)
 	v := Value{Since: mem.backendsAt, Elapsed: at - mem.backendsAt}
-	readable := false
+	readable, counted := false, false
 	for _, b := range cur.Backends {
 		if b.Use == nil || b.Own {
 			continue
@@ -278,10 +283,15 @@ func (m *maker) serverFaults(mem *memory, cur *Batch, at time.Duration) {
 		}
 		if faults >= was {
 			v.Delta += float64(faults - was)
+			counted = true
 		}
 	}
-	if !readable {
+	switch {
+	case !readable:
 		return // the backends' probe says why
+	case !counted:
+		m.frame.Values[k] = Value{Missing: reasonFirst}
+		return
 	}
 	v.V = v.Delta / v.Elapsed.Seconds()
 	m.frame.Values[k] = v

@@ -124,6 +124,35 @@ func TestDeriveLoadsTogetherAndApart(t *testing.T) {
 	}
 }
 
+func TestPartOfTheLoadsIsNotTheWhole(t *testing.T) {
+	load := func(label string, n float64) Batch {
+		return Batch{Probe: "load:" + label, Readings: []Reading{{ID: Transactions, Label: label, Value: n}}}
+	}
+	late := Batch{Probe: "load:b", Misses: []Miss{{ID: Transactions, Reason: "late"}}}
+	for name, s := range map[string][2][]Batch{
+		"one is late":       {{load("a", 10), load("b", 10)}, {load("a", 13), late}},
+		"one has just come": {{load("a", 10)}, {load("a", 13), load("b", 2)}},
+	} {
+		f := derive(&Sample{T: time.Second, Batches: s[0]}, &Sample{T: 2 * time.Second, Batches: s[1]})
+		if v := f.Get(TPS); v.OK() || v.Missing == "not measured" {
+			t.Errorf("%s: %+v, want a reason and no figure", name, v)
+		}
+		if v := f.Of(TPS, "a"); v.V != 3 {
+			t.Errorf("%s: the other load's is %+v", name, v)
+		}
+	}
+}
+
+func TestNoFaultsWhereNoProcessCouldBeReadBefore(t *testing.T) {
+	p, c := pair(
+		Batch{Probe: "backends", Backends: []Backend{{Pid: 1, StartTicks: 7}}},
+		Batch{Probe: "backends", Backends: []Backend{{Pid: 1, StartTicks: 7, Use: &BackendUse{MinorFaults: 9}}}})
+	f := derive(p, c)
+	if v := f.Get(ServerPageFaults); v.Missing != reasonFirst {
+		t.Errorf("%+v", v)
+	}
+}
+
 func TestBackendRatesNeedTheSameProcess(t *testing.T) {
 	b := func(pid int, start, pte, user uint64) Backend {
 		return Backend{Pid: pid, StartTicks: start, Mem: &BackendMem{PageTables: pte}, Use: &BackendUse{User: user}}

@@ -103,3 +103,16 @@ func TestWholeOfTheLoadsIsTheirSum(t *testing.T) {
 	near(t, "TPS of all", s.Get(probes.TPS).Value, 110)
 	near(t, "transactions of all", s.Get(probes.Transactions).Total, 1100)
 }
+
+// The list of runs takes the throughput from a run's ends.
+func TestListedThroughputNeedsBothEnds(t *testing.T) {
+	for name, late := range map[string]int{"start": lead, "end": lead + 25} {
+		run := published4kB().run()
+		miss(run, "load", late)
+		var info RunInfo
+		info.fromEnds(&Run{Samples: run.Samples[:headSamples]}, &Run{Samples: run.Samples[len(run.Samples)-tailSamples:]})
+		if info.TPS != 0 || info.Seconds != 25 {
+			t.Errorf("late at the %s: listed with %v TPS over %v s, want none", name, info.TPS, info.Seconds)
+		}
+	}
+}

@@ -293,33 +293,39 @@ func (info *RunInfo) fromEnds(head, tail *Run) {
 		}
 	}
 	info.Seconds = max(0, (last.T - first.T).Seconds())
-	from, _ := transactions(first)
-	to, ok := transactions(last)
-	if ok && info.Seconds > 0 && to >= from {
-		info.TPS = (to - from) / info.Seconds
+	if n, ok := finished(transactions(first), transactions(last)); ok && info.Seconds > 0 {
+		info.TPS = n / info.Seconds
 	}
+}
+
+// finished adds up what each load's transactions grew by; it is not known where
+// a load is missing at one end.
+func finished(from, to map[string]float64) (n float64, ok bool) {
+	for label, at := range to {
+		was, there := from[label]
+		if !there || at < was {
+			return 0, false
+		}
+		n += at - was
+	}
+	return n, len(to) > 0 && len(from) == len(to)
 }
 
 func marked(s probes.Sample, kind probes.MarkKind) bool {
 	return slices.ContainsFunc(s.Marks, func(m probes.Mark) bool { return m.Kind == kind })
 }
 
-// transactions adds up the load's transaction counters of a sample.
-func transactions(s probes.Sample) (n float64, ok bool) {
-	whole := false
+// transactions are the transaction counters of a sample by load.
+func transactions(s probes.Sample) map[string]float64 {
+	by := map[string]float64{}
 	for _, b := range s.Batches {
 		for _, r := range b.Readings {
-			switch {
-			case r.ID != probes.Transactions:
-			case r.Label == "":
-				return r.Value, true
-			default:
-				n += r.Value
-				whole = true
+			if r.ID == probes.Transactions {
+				by[r.Label] = r.Value
 			}
 		}
 	}
-	return n, whole
+	return by
 }
 
 // How much of a run file a list reads at either end.
