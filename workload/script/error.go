@@ -88,6 +88,3 @@ func (s *source) fault(offset int, command, message string) *Error {
 	e.Text = strings.TrimRight(s.text[start:end], "\r")
 	return e
 }
-
-// line is the number of the line that holds the offset.
-func (s *source) line(offset int) int { return 1 + strings.Count(s.text[:offset], "\n") }

@@ -2,6 +2,7 @@ package script
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	if shared.stop != nil {
 		if err := shared.stop(); err != nil {
-			println(err.Error())
+			fmt.Fprintln(os.Stderr, err)
 			code = 1
 		}
 	}
