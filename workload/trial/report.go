@@ -2,7 +2,6 @@ package trial
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +28,7 @@ type Report struct {
 	Settings    []SettingRow  `json:"settings"`
 	Repeat      []string      `json:"repeat"`
 	Unavailable []probes.Miss `json:"unavailable"`
+	Gaps        []Gap         `json:"gaps"`
 	Sources     []SourceRow   `json:"sources"`
 	Audit       []AuditLine   `json:"audit"`
 	Warnings    []string      `json:"warnings"`
@@ -81,7 +81,8 @@ func BuildReport(cand, base *Run) Report {
 	r := Report{
 		Title: RunLabel(meta), Run: meta, Paired: base != nil,
 		Repeat:      repeat(meta),
-		Unavailable: unavailable(cand),
+		Unavailable: unavailable(meta, frames, c.Summary),
+		Gaps:        gaps(frames, c.Summary),
 		Warnings:    runWarnings("", cand),
 		Audit:       Audit(c),
 	}
@@ -294,61 +295,6 @@ func cell(m probes.Metric, f Figure) Cell {
 		return Cell{TotalText(m, f), Level(m, f.Value)}
 	}
 	return Cell{Main: Level(m, f.Value)}
-}
-
-// unavailable are the metrics that a run could not measure, each once.
-func unavailable(run *Run) []probes.Miss {
-	out := []probes.Miss{}
-	seen := map[string]bool{}
-	add := func(ms []probes.Miss) {
-		for _, m := range ms {
-			if !seen[m.ID] {
-				seen[m.ID] = true
-				out = append(out, m)
-			}
-		}
-	}
-	add(run.Meta.Unavailable)
-	for i := range run.Samples {
-		for j := range run.Samples[i].Batches {
-			add(run.Samples[i].Batches[j].Misses)
-		}
-	}
-	return out
-}
-
-// Lack is why one or more metrics could not be measured.
-type Lack struct {
-	Titles []string
-	Reason string
-	Remedy string
-}
-
-// String says what is lacking, why, and what would help.
-func (l Lack) String() string {
-	s := strings.Join(l.Titles, ", ") + ": " + l.Reason
-	if l.Remedy != "" {
-		s += "; what would help: " + l.Remedy
-	}
-	return s
-}
-
-// lacks joins the metrics that are missing for the same reason.
-func lacks(misses []probes.Miss) []Lack {
-	var out []Lack
-	for _, u := range misses {
-		title := u.ID
-		if m, ok := probes.Lookup(u.ID); ok {
-			title = m.Title
-		}
-		i := slices.IndexFunc(out, func(l Lack) bool { return l.Reason == u.Reason && l.Remedy == u.Remedy })
-		if i < 0 {
-			out = append(out, Lack{Reason: u.Reason, Remedy: u.Remedy})
-			i = len(out) - 1
-		}
-		out[i].Titles = append(out[i].Titles, title)
-	}
-	return out
 }
 
 // runWarnings are what the reader left out and what the footer tells.

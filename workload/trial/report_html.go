@@ -21,6 +21,7 @@ var reportTemplate = sync.OnceValues(func() (*template.Template, error) {
 		"line":  lineSVG,
 		"bars":  func(b *Bars) template.HTML { return barSVG(*b) },
 		"lacks": lacks,
+		"gaps":  gapTexts,
 		"side": func(better int) string {
 			return map[int]string{1: "good", -1: "bad"}[better]
 		},

@@ -78,6 +78,10 @@ func (m *markdown) surroundings(r Report) {
 		}
 		m.list(lines)
 	}
+	if len(r.Gaps) > 0 {
+		m.heading("What some samples missed")
+		m.list(gapTexts(r.Gaps))
+	}
 	if len(r.Audit) > 0 {
 		m.heading("Checks")
 		var lines []string

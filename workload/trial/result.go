@@ -14,6 +14,7 @@ type Observed struct {
 	Server      string             `json:"server_version"`
 	Counters    map[string]Counted `json:"counters"`
 	Unavailable []probes.Miss      `json:"unavailable"`
+	Gaps        []Gap              `json:"gaps"`
 	PageTables  PageTableLevels    `json:"page_tables"`
 	HugePages   HugePagesUse       `json:"huge_pages"`
 	Run         string             `json:"run"`
@@ -97,7 +98,7 @@ func BuildBench(run *Run, load workload.Result, apdexT time.Duration) Bench {
 	b := Bench{
 		Scenario: scenarios(run.Meta), Transactions: load.Transactions, Failed: load.Failed, FailedBy: load.FailedBy,
 		TPS: load.TPS(), InitialConnectMS: milliseconds(load.InitialConnect),
-		Observed: observed(run, s, float64(load.Transactions)),
+		Observed: observed(run, frames, s, float64(load.Transactions)),
 	}
 	b.DurationS = load.Elapsed.Seconds()
 	for _, l := range run.Meta.Loads {
@@ -120,16 +121,17 @@ func BuildBench(run *Run, load workload.Result, apdexT time.Duration) Bench {
 
 // BuildObserved makes the result of a run without a load.
 func BuildObserved(run *Run) Observed {
-	return observed(run, summaryOf(run.Meta, Frames(run)), 0)
+	frames := Frames(run)
+	return observed(run, frames, summaryOf(run.Meta, frames), 0)
 }
 
 // observed is everything but the load; transactions is 0 where none ran.
-func observed(run *Run, s *Summary, transactions float64) Observed {
+func observed(run *Run, frames []probes.Frame, s *Summary, transactions float64) Observed {
 	meta := withoutSecrets(run.Meta)
 	hp := meta.Server.HugePages
 	o := Observed{
 		DurationS: s.Seconds, Server: meta.Server.Version, Run: meta.Name, meta: meta,
-		Counters: map[string]Counted{}, Unavailable: unavailable(run),
+		Counters: map[string]Counted{}, Unavailable: unavailable(meta, frames, s), Gaps: gaps(frames, s),
 		HugePages: HugePagesUse{hp.Requested, hp.InUse, hp.PageKB},
 	}
 	known := map[string]bool{}

@@ -47,7 +47,7 @@ func TestResultGoldens(t *testing.T) {
 // The keys are a contract: scripts read them.
 func TestResultKeys(t *testing.T) {
 	b := BuildBench(published4kB().run(), publishedResult(), 0)
-	observed := []string{"counters", "duration_s", "huge_pages", "page_tables", "run", "server_version", "unavailable"}
+	observed := []string{"counters", "duration_s", "gaps", "huge_pages", "page_tables", "run", "server_version", "unavailable"}
 	load := []string{"apdex", "client_cpu_us_per_txn", "clients", "failed", "failed_by", "initial_connect_ms", "latency_ms", "scenario", "tps", "transactions"}
 	haveKeys(t, "bench", b, append(load, observed...)...)
 	haveKeys(t, "record", BuildObserved(published4kB().run()), observed...)

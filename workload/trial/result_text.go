@@ -78,6 +78,9 @@ func (o Observed) text(line func(format string, args ...any)) {
 	for _, l := range lacks(o.Unavailable) {
 		line("unavailable: %s", probes.Clean(l.String()))
 	}
+	for _, g := range gapTexts(o.Gaps) {
+		line("gap: %s", probes.Clean(g))
+	}
 	line("run: %s", o.Run)
 }
 
