@@ -6,9 +6,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
 
 	"pgtlb/probes"
@@ -24,42 +26,79 @@ type sessionTest struct {
 	done  chan error
 	stop  context.CancelFunc
 	ended bool
+	// mayFail is set where the server is to be lost.
+	mayFail bool
 }
 
-// startSession makes a small lab and waits until it is ready.
-func startSession(t *testing.T) *sessionTest {
+// labParent is a directory that the server's account can enter; the test fails
+// when anything is left in it.
+func labParent(t *testing.T) string {
+	t.Helper()
+	parent, err := os.MkdirTemp("", "pgtlb-session-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		entries, err := os.ReadDir(parent)
+		if err != nil || len(entries) > 0 {
+			t.Errorf("left behind in %s: %v %v", parent, entries, err)
+		}
+		_ = os.RemoveAll(parent)
+	})
+	if err := os.Chmod(parent, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return parent
+}
+
+func labOptions(t *testing.T) lab.Options {
 	t.Helper()
 	server, err := lab.Find(t.Context(), "")
 	if err != nil {
 		t.Skip("need: PostgreSQL's server programs (pgtlb setup -y)")
 	}
-	parent, err := os.MkdirTemp("", "pgtlb-session-")
+	return lab.Options{Server: server, Parent: labParent(t), SharedBuffers: "32MB"}
+}
+
+// startCluster makes a lab that no session owns.
+func startCluster(t *testing.T) *lab.Cluster {
+	t.Helper()
+	c, err := lab.Start(t.Context(), labOptions(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(parent) })
-	if err := os.Chmod(parent, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	t.Cleanup(func() {
+		if err := c.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// startSession makes a small lab and waits until it is ready.
+func startSession(t *testing.T) *sessionTest {
+	t.Helper()
 	store, err := OpenStore(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := NewSession(Options{Mode: InLab, Store: store, Reports: t.TempDir(), Interval: 200 * time.Millisecond, Roots: probes.SystemRoots(),
-		Lab: LabOptions{Rows: 2000, Seed: 1, Cluster: lab.Options{Server: server, Parent: parent, SharedBuffers: "32MB"}}})
+	x := runSession(t, Options{Mode: InLab, Store: store, Reports: t.TempDir(), Interval: 200 * time.Millisecond,
+		Roots: probes.SystemRoots(), Lab: LabOptions{Rows: 2000, Seed: 1, Cluster: labOptions(t)}})
+	x.until("the lab to be ready", func(st *State) bool { return st.Phase == Ready })
+	return x
+}
+
+func runSession(t *testing.T, o Options) *sessionTest {
+	t.Helper()
+	s := NewSession(o)
 	ctx, stop := context.WithCancel(context.Background())
-	x := &sessionTest{t: t, s: s, store: store, done: make(chan error, 1), stop: stop}
+	x := &sessionTest{t: t, s: s, store: o.Store, done: make(chan error, 1), stop: stop}
 	go func() { x.done <- s.Run(ctx) }()
 	t.Cleanup(func() {
 		if err := x.end(); err != nil {
 			t.Error(err)
 		}
-		entries, err := os.ReadDir(parent)
-		if err != nil || len(entries) > 0 {
-			t.Errorf("left behind in %s: %v %v", parent, entries, err)
-		}
 	})
-	x.until("the lab to be ready", func(st *State) bool { return st.Phase == Ready })
 	return x
 }
 
@@ -84,7 +123,7 @@ func (x *sessionTest) until(what string, ok func(*State) bool) State {
 			x.t.Fatalf("waiting for %s: %v; loads %+v, notices %+v", what, err, x.last.Loads, x.last.Notices)
 		}
 		x.last = st
-		if st.Phase == Failed {
+		if st.Phase == Failed || st.Phase == Lost && !x.mayFail {
 			x.t.Fatalf("waiting for %s: the session failed: %s %v", what, st.Err, st.Log)
 		}
 		if ok(&st) {
@@ -261,5 +300,71 @@ func TestEndDuringAQuestion(t *testing.T) {
 	})
 	if err := x.end(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestWatchAsksARestartedServerAnew: what an earlier server process proved is
+// not shown of the next one.
+func TestWatchAsksARestartedServerAnew(t *testing.T) {
+	cluster := startCluster(t)
+	cfg, err := pgx.ParseConfig(cluster.DSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := OpenStore(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := runSession(t, Options{Mode: Watching, Store: store, Interval: 200 * time.Millisecond, Roots: probes.SystemRoots(),
+		Config: cfg, Scope: probes.PerfServer})
+	st := x.until("the first proof", func(st *State) bool { return st.Pages == "4kB" && len(st.History) > 2 })
+	started := st.Server.Started
+	if err := cluster.Restart(t.Context(), lab.Change{Settings: map[string]string{"work_mem": "7MB"}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	st = x.until("the restarted server", func(st *State) bool { return st.Server.Started.After(started) && st.Pages == "4kB" })
+	if !slices.ContainsFunc(st.Server.Settings, func(s probes.Setting) bool { return s.Name == "work_mem" && s.Value == "7MB" }) {
+		t.Errorf("settings of the restarted server: %+v", st.Server.Settings)
+	}
+	x.until("figures of the restarted server", func(st *State) bool {
+		return st.Unreachable == "" && st.Last().Get(probes.ServerPageFaults).OK() && st.Last().Get(probes.Commits).OK() &&
+			(!hasMetric(st.Metrics, probes.PageFaults) || st.Last().Get(probes.PageFaults).OK())
+	})
+	if err := cluster.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	x.until("the lost server to be named", func(st *State) bool { return strings.HasPrefix(st.Unreachable, "server unreachable since ") })
+}
+
+func hasMetric(list []probes.Metric, id string) bool {
+	return slices.ContainsFunc(list, func(m probes.Metric) bool { return m.ID == id })
+}
+
+// TestALostServerLeavesTheMeasuredToLookAt: the run has its footer, can be
+// exported, and nothing new can be started.
+func TestALostServerLeavesTheMeasuredToLookAt(t *testing.T) {
+	x := startSession(t)
+	x.s.Do(ToggleLoad{Key: 1})
+	x.frames(4)
+	name := x.last.Run.Name
+	if err := syscall.Kill(x.last.Server.PostmasterPid, syscall.SIGQUIT); err != nil {
+		t.Fatal(err)
+	}
+	x.mayFail = true
+	st := x.until("the loss", func(st *State) bool { return st.Phase == Lost && st.Loads[0].Status == LoadFailed })
+	if st.Err == "" || len(st.Log) == 0 || st.Run == nil || st.Run.Name != name {
+		t.Errorf("lost: %q, log %q, run %+v", st.Err, st.Log, st.Run)
+	}
+	x.s.Do(ToggleLoad{Key: 1})
+	x.s.Do(Export{})
+	x.until("the report", func(st *State) bool {
+		return slices.ContainsFunc(st.Notices, func(n Notice) bool { return strings.HasPrefix(n.Text, "report: ") })
+	})
+	if err := x.end(); err == nil {
+		t.Error("the session ends without telling of the lost server")
+	}
+	runs := x.runs()
+	if len(runs) != 1 || runs[0].End == nil || !strings.HasPrefix(runs[0].End.Reason, "load failed: ") {
+		t.Errorf("%d runs, the first ends %+v", len(runs), runs[0].End)
 	}
 }
