@@ -76,7 +76,7 @@ func Catalogue() []Metric {
 		{Transactions, "transactions", "transactions", Counter, Up, "load driver", "", "Transactions of the load that finished."},
 		{Failed, "failed transactions", "transactions", Counter, Down, "load driver", "", "Transactions of the load that the server answered with an error."},
 		{Latency, "latency", "ms", Distribution, Down, "load driver, HDR histogram", "", "Time of each transaction from sending it to the last byte of its answer, kept from 1 µs on."},
-		{ServerTPS, "server TPS", "txn/s", Gauge, Up, "pg_stat_database xact_commit + xact_rollback", "", "Transactions of the whole server per second, all databases, pgtlb's own included."},
+		{ServerTPS, "server TPS", "txn/s", Gauge, Up, "pg_stat_database xact_commit + xact_rollback", "", "Transactions of the whole server per second, all databases, pgtlb's own included. Backends report at most once a second, so it trails by up to that much."},
 		{ServerLatencyMean, "server latency mean", "ms", Gauge, Down, "pg_stat_statements total_exec_time / calls", "", "Mean execution time of the statements that ended in the interval; needs pg_stat_statements."},
 		{PageFaults, "page faults", "faults", Counter, Down, "perf software event page-faults", "", "Times a processor met a page that the process's page table did not map yet."},
 		{PageFaultsMinor, "minor faults", "faults", Counter, Down, "perf software event minor-faults", "", "Page faults that needed no I/O: the page was in memory, only the page table entry was missing."},
