@@ -90,6 +90,8 @@ func goldens() []struct {
 		{"changing", changing, Options{}, nil},
 		{"question", question, Options{}, nil},
 		{"notices", told, Options{}, nil},
+		{"lost", lostState(), Options{}, nil},
+		{"lost-closed", lostState(), Options{}, []string{"esc"}},
 		{"frozen", run, Options{}, []string{"space"}},
 		{"help", run, Options{}, []string{"?"}},
 		{"values", compare, Options{}, []string{"v"}},

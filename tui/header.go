@@ -14,7 +14,7 @@ import (
 func (m *Model) drawHeader(c *canvas, sc *scene, h int) {
 	st := sc.st
 	left := append([]fig{{"pgtlb", stBrand, 3}}, serverFigs(st)...)
-	left = append(left, pagesFigs(st, c.w < 60)...)
+	left = append(left, m.pagesOrAlarm(st, c.w)...)
 	first, second := costFigs(sc), m.modeFigs(st)
 	switch {
 	case h == 1:
@@ -51,6 +51,22 @@ func serverFigs(st *trial.State) []fig {
 		figs = append(figs, fig{"EMULATED MACHINE", stWarn, 3})
 	}
 	return figs
+}
+
+// pagesOrAlarm are the pages of a server that is there. The alarm is the newest
+// one, also while the view is frozen.
+func (m *Model) pagesOrAlarm(st *trial.State, w int) []fig {
+	switch {
+	case m.st.Phase == trial.Lost:
+		return []fig{{"SERVER ENDED", stAlarm, 0}}
+	case m.st.Unreachable != "":
+		room := w - 2
+		if w >= 60 {
+			room = max(48, w-40)
+		}
+		return []fig{{truncate(clean(m.st.Unreachable), room), stAlarm, 0}}
+	}
+	return pagesFigs(st, w < 60)
 }
 
 // pagesFigs say which pages the shared memory has, and how that is known.

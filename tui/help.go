@@ -45,10 +45,12 @@ func helpKeys(st *trial.State) [][2]string {
 	if mode == trial.Replaying {
 		keys = append(keys, [2]string{"space", "pause and play the replay"}, [2]string{"← →", "step back and forward; shift for ten samples"})
 	} else {
-		keys = append(keys,
-			[2]string{"1 … 9", "start or stop a scenario"},
-			[2]string{"l", "list of the scenarios: what they run and what they show"},
-			[2]string{"b  B", "take the current or last run as the baseline; choose a stored one"})
+		if st != nil && len(st.Loads) > 0 {
+			keys = append(keys,
+				[2]string{"1 … 9", "start or stop a scenario"},
+				[2]string{"l", "list of the scenarios: what they run and what they show"})
+		}
+		keys = append(keys, [2]string{"b  B", "take the current or last run as the baseline; choose a stored one"})
 	}
 	keys = append(keys, [2]string{"c  v", "lay the baseline under the lines; table of all values"})
 	if mode == trial.InLab {

@@ -10,6 +10,12 @@ type hint struct {
 	drop      int // the higher, the earlier it goes
 }
 
+// hasRun tells whether baseline, comparison and report have something to work
+// on, now or as soon as a scenario is started.
+func hasRun(st *trial.State) bool {
+	return st.Mode != trial.Watching || st.Run != nil || st.Baseline != nil
+}
+
 // hints are the keys that do something now.
 func (m *Model) hints(st *trial.State) []hint {
 	switch {
@@ -22,16 +28,24 @@ func (m *Model) hints(st *trial.State) []hint {
 	if st.Mode == trial.Replaying {
 		out = append(out, hint{"space", "pause", 1}, hint{"←→", "seek", 1})
 	} else {
-		if len(st.Loads) > 0 {
+		if len(st.Loads) > 0 && st.Phase != trial.Lost {
 			out = append(out, hint{"1-9", "scenario", 1}, hint{"l", "list", 6})
 		}
-		out = append(out, hint{"b", "baseline", 3}, hint{"B", "choose", 7})
+		if hasRun(st) {
+			out = append(out, hint{"b", "baseline", 3}, hint{"B", "choose", 7})
+		}
 	}
-	out = append(out, hint{"c", "compare", 2}, hint{"v", "values", 5})
-	if st.Mode == trial.InLab {
+	if hasRun(st) {
+		out = append(out, hint{"c", "compare", 2})
+	}
+	out = append(out, hint{"v", "values", 5})
+	if st.Mode == trial.InLab && st.Phase != trial.Lost {
 		out = append(out, hint{"h", "pages", 2})
 	}
-	out = append(out, hint{"e", "report", 4}, hint{"enter", "zoom", 6}, hint{"s", "sort", 9}, hint{"/", "filter", 9})
+	if hasRun(st) {
+		out = append(out, hint{"e", "report", 4})
+	}
+	out = append(out, hint{"enter", "zoom", 6}, hint{"s", "sort", 9}, hint{"/", "filter", 9})
 	if st.Mode != trial.Replaying {
 		freeze := "freeze"
 		if m.frozen != nil {

@@ -211,7 +211,7 @@ func (m *Model) arrow(k string) {
 
 // paneColumns is how many panes stand side by side.
 func (m *Model) paneColumns() int {
-	shown := len(m.notices.shown())
+	shown := len(m.notices.lines(m.w, m.h))
 	return max(1, arrange(m.w, m.h, shown, 0, warned(m.shown())).cols)
 }
 

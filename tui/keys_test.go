@@ -100,6 +100,7 @@ func TestKeysAskTheEngine(t *testing.T) {
 
 func TestQuit(t *testing.T) {
 	idle, run := demo{seconds: 20}.state(), demo{seconds: 20, loads: 1}.state()
+	replay, watch := demo{seconds: 20, loads: 1, mode: trial.Replaying}.state(), demo{seconds: 20, loads: 1, mode: trial.Watching}.state()
 	for _, c := range []struct {
 		name string
 		st   trial.State
@@ -117,6 +118,8 @@ func TestQuit(t *testing.T) {
 		{"q is a letter of the filter", idle, []string{"/", "q"}, false},
 		{"after a failure", failed(), []string{"q"}, true},
 		{"while preparing", preparing(), []string{"q"}, true},
+		{"a replay", replay, []string{"q"}, true},
+		{"watching", watch, []string{"q"}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, cmd := press(t, &fakeEngine{}, c.st, c.keys...); isQuit(cmd) != c.want {
@@ -209,6 +212,44 @@ func TestNoticesExpireAndErrorsStay(t *testing.T) {
 	m = next.(Model)
 	if strings.Contains(m.screen(), "no space left") {
 		t.Error("an error stays after a key")
+	}
+}
+
+// What was said before a restart does not stand beside the next one; what comes
+// with its end does.
+func TestAPhaseTakesOldNoticesAway(t *testing.T) {
+	st := demo{seconds: 20}.state()
+	st.Notices = []trial.Notice{{Text: "no pages were reserved"}, {Text: "no space left", Error: true}}
+	m, _ := press(t, &fakeEngine{}, st)
+	st.Phase = trial.Changing
+	next, _ := m.take(st)
+	m = next.(Model)
+	if s := m.screen(); strings.Contains(s, "no pages were reserved") || !strings.Contains(s, "no space left") {
+		t.Error("when a restart begins, the errors alone are to stay")
+	}
+	st.Notices = append(st.Notices, trial.Notice{Text: "stopping the loads"})
+	next, _ = m.take(st)
+	st.Phase = trial.Ready
+	st.Notices = append(st.Notices, trial.Notice{Text: "the server runs with 2MB pages now"})
+	next, _ = next.(Model).take(st)
+	m = next.(Model)
+	if !strings.Contains(m.screen(), "runs with 2MB pages now") {
+		t.Error("the outcome of the restart is not said")
+	}
+}
+
+// An error can be read to its end, the reason, on a small screen too.
+func TestErrorsAreReadInFull(t *testing.T) {
+	st := demo{seconds: 20, loads: 1}.state()
+	st.Notices = []trial.Notice{{Text: "the run is not kept: writing /home/somebody/.local/state/pgtlb/runs/20260314T140200-point-select-4kB.ndjson: write /home/somebody/.local/state/pgtlb/runs/20260314T140200-point-select-4kB.ndjson: no space left on device", Error: true}}
+	for _, size := range [][2]int{{120, 40}, {80, 24}, {40, 12}} {
+		screen := onTerminal(t, Snapshot(st, Options{}, size[0], size[1]), size[0], size[1])
+		text := strings.Join(strings.Fields(screen), " ")
+		for _, want := range []string{"the run is not kept: writing /home/", ".ndjson: no space left on device", "q quit"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%v: no %q on\n%s", size, want, screen)
+			}
+		}
 	}
 }
 

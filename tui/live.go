@@ -18,10 +18,7 @@ func drawTooSmall(c *canvas) {
 // that is zoomed.
 func (m *Model) drawLive(c *canvas, st *trial.State) {
 	sc := newScene(st, m.span(c), m.opts.ASCII)
-	shown := m.notices.shown()
-	if c.h < 20 && len(shown) > 1 {
-		shown = shown[len(shown)-1:]
-	}
+	shown := m.notices.lines(c.w, c.h)
 	l := arrange(c.w, c.h, len(shown), len(sc.poolRows()), warned(st))
 	m.drawHeader(c, sc, l.header)
 	body := rect{0, l.header, c.w, l.notes - l.header}
@@ -39,7 +36,7 @@ func (m *Model) drawLive(c *canvas, st *trial.State) {
 		drawShort(c, l, sc, m.focus)
 		m.table.draw(c, l.table, sc, m.focus == paneCount)
 	}
-	m.notices.draw(c, l.notes, shown)
+	drawNotices(c, l.notes, shown)
 	m.drawKeys(c, l.keys, st)
 	if st.Phase == trial.Changing || st.Phase == trial.Stopping {
 		drawChanging(c, st, m.spin)

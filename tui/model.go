@@ -156,8 +156,26 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // take shows a new state and waits for the one after it.
 func (m Model) take(st trial.State) (tea.Model, tea.Cmd) {
+	var before trial.Phase
+	if m.st != nil {
+		before = m.st.Phase
+	}
 	m.st = &st
+	if st.Phase != before {
+		m.enterPhase(st.Phase)
+	}
 	return m, tea.Batch(m.next, m.notices.take(st.Notices), m.maySpin())
+}
+
+// enterPhase makes room for what a new phase has to say. The messages that
+// announce the return to the live screen come with it and stay.
+func (m *Model) enterPhase(phase trial.Phase) {
+	if phase != trial.Ready {
+		m.notices.clear()
+	}
+	if phase == trial.Lost {
+		m.overlay, m.table.typing = &lost{}, false
+	}
 }
 
 // maySpin keeps the spinner going while something is being prepared.
@@ -225,9 +243,10 @@ func (m *Model) drawOverlays(c *canvas) {
 	}
 }
 
-// question is what the session asks and has no answer to yet.
+// question is what the session asks and has no answer to yet. A server that has
+// ended needs none.
 func (m *Model) question() *trial.Question {
-	if m.st == nil || m.st.Question == nil || m.st.Question.ID == m.answered {
+	if m.st == nil || m.st.Phase == trial.Lost || m.st.Question == nil || m.st.Question.ID == m.answered {
 		return nil
 	}
 	return m.st.Question

@@ -9,7 +9,7 @@ import (
 )
 
 // noticeFor is how long a message stands; an error stands until a key.
-const noticeFor = 8 * time.Second
+const noticeFor = 6 * time.Second
 
 // maxNotices is how many messages show at a time.
 const maxNotices = 3
@@ -73,18 +73,23 @@ func (n *notices) keep(f func(note) bool) {
 	n.list = list
 }
 
+// clear takes away what was said about an earlier phase; errors stay until a key.
+func (n *notices) clear() {
+	n.keep(func(x note) bool { return x.Error })
+}
+
 // shown are the newest messages; errors go before others when there are many.
-func (n *notices) shown() []note {
-	if len(n.list) <= maxNotices {
+func (n *notices) shown(most int) []note {
+	if len(n.list) <= most {
 		return n.list
 	}
 	var out []note
-	for i := len(n.list) - 1; i >= 0 && len(out) < maxNotices; i-- {
+	for i := len(n.list) - 1; i >= 0 && len(out) < most; i-- {
 		if n.list[i].Error {
 			out = append([]note{n.list[i]}, out...)
 		}
 	}
-	for i := len(n.list) - 1; i >= 0 && len(out) < maxNotices; i-- {
+	for i := len(n.list) - 1; i >= 0 && len(out) < most; i-- {
 		if !n.list[i].Error {
 			out = append(out, n.list[i])
 		}
@@ -92,14 +97,46 @@ func (n *notices) shown() []note {
 	return out
 }
 
-// draw writes one message per line.
-func (n *notices) draw(c *canvas, y int, shown []note) {
-	for i, x := range shown {
-		mark, st, text := "● ", stGood, stPlain
-		if x.Error {
-			mark, st, text = "✗ ", stBad, stBad
+// noteLine is one line of a message.
+type noteLine struct {
+	mark fig
+	text string
+	st   style
+}
+
+// lines are the messages on a screen of w x h: as many as a third of it holds,
+// and one at least.
+func (n *notices) lines(w, h int) []noteLine {
+	for most := maxNotices; ; most-- {
+		out := noteLines(n.shown(most), w)
+		if len(out) <= max(2, h/3) || most == 1 {
+			return out
 		}
-		used := c.text(1, y+i, c.w-2, mark, st)
-		c.text(1+used, y+i, c.w-2-used, truncate(clean(x.Text), c.w-2-used), text)
+	}
+}
+
+// noteLines gives an error up to four lines, anything else up to two.
+func noteLines(shown []note, w int) []noteLine {
+	var out []noteLine
+	for _, x := range shown {
+		mark, st, most := fig{"● ", stGood, 0}, stPlain, 2
+		if x.Error {
+			mark, st, most = fig{"✗ ", stBad, 0}, stBad, 4
+		}
+		for i, l := range wrapMiddle(clean(x.Text), w-2-textWidth(mark.text), most) {
+			if i > 0 {
+				mark.text = "  "
+			}
+			out = append(out, noteLine{mark, l, st})
+		}
+	}
+	return out
+}
+
+// drawNotices writes the lines of messages from line y on.
+func drawNotices(c *canvas, y int, list []noteLine) {
+	for i, l := range list {
+		used := c.text(1, y+i, c.w-2, l.mark.text, l.mark.st)
+		c.text(1+used, y+i, c.w-2-used, l.text, l.st)
 	}
 }

@@ -26,7 +26,12 @@ func drawPreparing(c *canvas, st *trial.State, turn int) {
 	if st.Mode == trial.Watching {
 		title = "connecting to the server"
 	}
-	if st.Phase == trial.Failed {
+	switch {
+	case st.Phase == trial.Failed && len(st.History) > 0:
+		title = "the session cannot go on"
+	case st.Phase == trial.Failed && st.Mode == trial.Watching:
+		title = "could not connect"
+	case st.Phase == trial.Failed:
 		title = "could not start"
 	}
 	c.text(9, 1, c.w-11, truncate(title, c.w-11), stTitle)

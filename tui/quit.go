@@ -2,6 +2,8 @@ package tui
 
 import (
 	tea "charm.land/bubbletea/v2"
+
+	"pgtlb/workload/trial"
 )
 
 // quitting asks whether a running load may end.
@@ -32,9 +34,10 @@ func (q quitting) key(_ *Model, k string) (overlay, tea.Cmd) {
 	return q, nil
 }
 
-// quit ends the screen, after asking when a load is running.
+// quit ends the screen, after asking when a load of ours is running on a server
+// that is there.
 func (m *Model) quit() tea.Cmd {
-	if m.st != nil && len(running(m.st)) > 0 {
+	if m.st != nil && m.st.Mode == trial.InLab && m.st.Phase != trial.Lost && len(running(m.st)) > 0 {
 		m.overlay = quitting{}
 		return nil
 	}

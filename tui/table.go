@@ -28,10 +28,11 @@ type tableView struct {
 	at      time.Time
 }
 
-// view filters and sorts the backends of the newest frame.
+// view filters and sorts the backends of the newest frame that is long enough
+// for rates.
 func (t *table) view(st *trial.State) *tableView {
 	v := &tableView{at: st.At}
-	f := st.Last()
+	f := st.Now()
 	if f == nil {
 		return v
 	}
@@ -103,6 +104,9 @@ func (t *table) move(v *tableView, n int) bool {
 
 // draw draws the table with border, sum line and header.
 func (t *table) draw(c *canvas, r rect, sc *scene, focused bool) {
+	if r.h < 2 {
+		return // messages took its room
+	}
 	v := t.view(sc.st)
 	border := stBorder
 	if focused {

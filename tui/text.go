@@ -87,7 +87,8 @@ func cut(s string, w int) string {
 }
 
 // wrap breaks s at spaces into lines of at most w cells and at most n lines; the
-// last line ends in an ellipsis when there was more.
+// last line ends in an ellipsis when there was more. A word that is longer than
+// a line goes on in the next.
 func wrap(s string, w, n int) []string {
 	if w <= 0 || n <= 0 {
 		return nil
@@ -95,13 +96,19 @@ func wrap(s string, w, n int) []string {
 	var lines []string
 	line := ""
 	for _, word := range strings.Fields(s) {
-		switch {
-		case line == "":
-			line = word
-		case textWidth(line)+1+textWidth(word) <= w:
+		if len(lines) > n {
+			break
+		}
+		if line != "" && textWidth(line)+1+textWidth(word) <= w {
 			line += " " + word
-		default:
-			lines, line = append(lines, line), word
+			continue
+		}
+		if line != "" {
+			lines = append(lines, line)
+		}
+		for line = word; textWidth(line) > w && len(lines) <= n; {
+			first, rest := split(line, w)
+			lines, line = append(lines, first), rest
 		}
 	}
 	if line != "" {
@@ -109,10 +116,67 @@ func wrap(s string, w, n int) []string {
 	}
 	if len(lines) > n {
 		lines = lines[:n]
-		lines[n-1] += " …"
-	}
-	for i := range lines {
-		lines[i] = truncate(lines[i], w)
+		lines[n-1] = truncate(lines[n-1]+" …", w)
 	}
 	return lines
+}
+
+// split cuts s after at most w cells, but not before its first character.
+func split(s string, w int) (first, rest string) {
+	used := 0
+	for rest = s; len(rest) > 0; {
+		_, cw, after := nextCluster(rest)
+		if used+cw > w && len(rest) < len(s) {
+			break
+		}
+		used += cw
+		rest = after
+	}
+	return s[:len(s)-len(rest)], rest
+}
+
+// wrapMiddle is wrap for a message whose end says most, such as an error's
+// reason: what does not fit is left out in the middle, of long paths first.
+func wrapMiddle(s string, w, n int) []string {
+	lines := wrap(s, w, n+1)
+	if len(lines) <= n || w <= 0 || n <= 0 {
+		return lines
+	}
+	short := s
+	for path := w; path >= w/3; path -= max(1, w/8) {
+		short = shortPaths(s, path)
+		if lines = wrap(short, w, n+1); len(lines) <= n {
+			return lines
+		}
+	}
+	for room := w * n; room > 0 && len(lines) > n; room -= max(1, w/16) {
+		lines = wrap(middle(short, room), w, n+1)
+	}
+	return lines[:min(n, len(lines))]
+}
+
+// shortPaths leaves out the middle of paths longer than w.
+func shortPaths(s string, w int) string {
+	words := strings.Fields(s)
+	for i, word := range words {
+		if strings.Contains(word, "/") {
+			words[i] = middle(word, w)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// middle shortens s to at most w cells by leaving out its middle.
+func middle(s string, w int) string {
+	total := textWidth(s)
+	if total <= w {
+		return s
+	}
+	head, rest := split(s, max(1, w/2))
+	for skip := total - textWidth(head) - (w - textWidth(head) - 1); skip > 0 && rest != ""; {
+		_, cw, after := nextCluster(rest)
+		skip -= cw
+		rest = after
+	}
+	return head + "…" + rest
 }

@@ -32,6 +32,28 @@ func TestWrap(t *testing.T) {
 	}
 }
 
+func TestWrapBreaksLongWords(t *testing.T) {
+	if got := strings.Join(wrap("see /var/lib/postgresql/15 日本語", 10, 9), "|"); got != "see|/var/lib/p|ostgresql/|15 日本語" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestWrapMiddleKeepsBothEnds(t *testing.T) {
+	for _, c := range []struct {
+		in   string
+		w, n int
+		want string
+	}{
+		{"no space left", 20, 1, "no space left"},
+		{"writing /home/somebody/.local/state/pgtlb/runs/x.ndjson: no space left", 30, 3, "writing|/home/somebody/…runs/x.ndjson:|no space left"},
+		{"one two three four five six seven", 16, 1, "one two …x seven"},
+	} {
+		if got := strings.Join(wrapMiddle(c.in, c.w, c.n), "|"); got != c.want {
+			t.Errorf("wrapMiddle(%q, %d, %d) = %q, want %q", c.in, c.w, c.n, got, c.want)
+		}
+	}
+}
+
 // Whatever the text is, what is drawn has no control character and exactly the
 // width that is asked for.
 func FuzzText(f *testing.F) {
