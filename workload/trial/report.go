@@ -2,6 +2,7 @@ package trial
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,7 +81,7 @@ func BuildReport(cand, base *Run) Report {
 	c := Arm{Meta: meta, Summary: summaryOf(meta, frames)}
 	r := Report{
 		Title: RunLabel(meta), Run: meta, Paired: base != nil,
-		Repeat:      repeat(meta),
+		Repeat:      repeat(meta, c.Summary.Seconds),
 		Unavailable: unavailable(meta, frames, c.Summary),
 		Gaps:        gaps(frames, c.Summary),
 		Warnings:    runWarnings("", cand),
@@ -110,6 +111,9 @@ func BuildReport(cand, base *Run) Report {
 // addBase adds what only a pair of runs has.
 func (r *Report) addBase(b, c Arm, base *Run) {
 	r.Baseline = &b.Meta
+	if again := repeat(b.Meta, b.Summary.Seconds); !slices.Equal(again, r.Repeat) {
+		r.Repeat = append(again, r.Repeat...)
+	}
 	r.Title += " against " + against(c.Meta, b.Meta)
 	r.Varied = Varied(b.Meta, c.Meta)
 	r.Verdict = "Undecided, with " + SinglePair + "."
@@ -317,14 +321,6 @@ func runWarnings(what string, run *Run) []string {
 		out = append(out, w)
 	}
 	return out
-}
-
-// repeat says how to do the same again.
-func repeat(m Meta) []string {
-	if m.Command == "" {
-		return []string{}
-	}
-	return []string{m.Command}
 }
 
 func sources(rows []ReportRow, metrics []probes.Metric) []SourceRow {
