@@ -12,7 +12,7 @@ import (
 // time axis.
 type scene struct {
 	st   *trial.State
-	last *probes.Frame // nil before the first
+	last *probes.Frame // the newest that is long enough for rates; nil before the first
 	cur  []probes.Frame
 	base []probes.Frame // only when comparing
 	// origin and baseOrigin are the times in seconds that are 0 on the axis.
@@ -30,12 +30,12 @@ const slack = 20 * time.Millisecond
 // newScene chooses what is in view. Normally that is the last n intervals, 60
 // for a pane; when comparing it is everything since the load started.
 func newScene(st *trial.State, n int, ascii bool) *scene {
-	sc := &scene{st: st, last: st.Last(), ascii: ascii}
+	sc := &scene{st: st, last: st.Now(), ascii: ascii}
 	interval := max(st.Interval, 100*time.Millisecond)
 	span := float64(n) * interval.Seconds()
 	end := 0.0
-	if sc.last != nil {
-		end = sc.last.T.Seconds()
+	if f := st.Last(); f != nil {
+		end = f.T.Seconds()
 	}
 	if sc.aligned() {
 		sc.align(end, span)
@@ -99,13 +99,19 @@ func (sc *scene) axis() string {
 }
 
 // points turns a metric of frames into a series. Missing values and missing
-// frames become gaps.
+// frames become gaps; a frame too short for a rate is passed over.
 func points(frames []probes.Frame, origin float64, id, label string) []point {
 	out := make([]point, 0, len(frames))
 	gap := true
 	var end time.Duration
 	for i := range frames {
 		f := &frames[i]
+		if f.TooShort {
+			if f.T-f.Elapsed <= end+slack {
+				end = f.T
+			}
+			continue
+		}
 		v := f.Of(id, label)
 		if !v.OK() {
 			gap = true

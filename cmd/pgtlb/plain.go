@@ -41,7 +41,7 @@ func (f *follower) show(st *trial.State) {
 			f.last = n
 		}
 	}
-	frame := st.Last()
+	frame := st.Now()
 	if f.lines == nil || st.Phase != trial.Ready || frame == nil || f.printed && frame.Seq <= f.seq {
 		return
 	}

@@ -79,12 +79,11 @@ func seriesOf(id string, frames []probes.Frame) (Series, bool) {
 		return s, false
 	}
 	start := frames[from].T - frames[from].Elapsed
-	shortest := usual(frames[from:to]) / 4
-	longest := 10 * shortest
+	longest := usual(frames[from:to]) * 5 / 2
 	any := false
 	for i := from; i < to; i++ {
 		f := &frames[i]
-		if f.Elapsed < shortest { // the rest of an interval, too short for a rate
+		if f.TooShort {
 			continue
 		}
 		p := Point{X: (f.T - start).Seconds()}

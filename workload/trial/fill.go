@@ -37,8 +37,8 @@ const (
 // falls by more than 1.3-fold, no end is named.
 func FillEnd(frames []probes.Frame) Fill {
 	from, to, _ := LoadWindow(frames)
-	if from < to && frames[to-1].Elapsed < usual(frames[from:to])/2 {
-		to-- // the rest of an interval, too short for a rate
+	if from < to && frames[to-1].TooShort {
+		to--
 	}
 	rates, ok := faultRates(frames[from:to])
 	n := len(rates)

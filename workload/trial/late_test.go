@@ -116,3 +116,42 @@ func TestListedThroughputNeedsBothEnds(t *testing.T) {
 		}
 	}
 }
+
+// A mark cuts an interval: its few milliseconds have no line and no point of
+// their own, and the backends of the frame before stay.
+func TestRestOfAnIntervalIsNotShown(t *testing.T) {
+	run := published4kB().run()
+	at := lead + 12
+	cut := run.Samples[at]
+	cut.T += 3 * time.Millisecond
+	samples := append(run.Samples[:at+1:at+1], cut)
+	for _, s := range run.Samples[at+1:] {
+		s.T += 3 * time.Millisecond
+		samples = append(samples, s)
+	}
+	run.Samples = samples
+	frames := Frames(run)
+	var tl timeline
+	for _, f := range frames[:at+2] {
+		tl.add(f)
+	}
+	var st State
+	tl.fill(&st)
+	if now := st.Now(); now.T != frames[at].T || len(now.Backends) == 0 {
+		t.Errorf("now is the frame to %v with %d backends, want that to %v with all", now.T, len(now.Backends), frames[at].T)
+	}
+	whole := State{History: frames[:at+1]}
+	if got, want := PlainLine(&st), PlainLine(&whole); got != want {
+		t.Errorf("plain line is %q, want %q", got, want)
+	}
+	s, _ := seriesOf(probes.TPS, frames)
+	if len(s.Points) != 25 {
+		t.Errorf("%d points, want one a second", len(s.Points))
+	}
+	tl.add(frames[at+2])
+	for i := range tl.history[:at+2] {
+		if len(tl.history[i].Backends) > 0 {
+			t.Errorf("frame %d keeps its backends", i)
+		}
+	}
+}

@@ -30,10 +30,10 @@ func plainColumns(st *State) []column {
 		{"p99 ms", 8, probes.LatencyP99, 1, 3},
 		{"faults/s", 9, probes.PageFaults, 1, 0},
 	}
-	if f := st.Last(); f != nil && f.Get(probes.DTLBMissPct).OK() {
+	if f := st.Now(); f != nil && f.Get(probes.DTLBMissPct).OK() {
 		cols = append(cols, column{"dTLB miss %", 11, probes.DTLBMissPct, 1, 2})
 	}
-	if f := st.Last(); f != nil && f.Get(probes.CyclesUser).OK() {
+	if f := st.Now(); f != nil && f.Get(probes.CyclesUser).OK() {
 		cols = append(cols, column{"Gcyc/s user", 11, probes.CyclesUser, 1e9, 2}, column{"kernel", 6, probes.CyclesKernel, 1e9, 2})
 	} else {
 		cols = append(cols, column{"CPU s/s user", 12, probes.CPUUser, 1, 2}, column{"kernel", 6, probes.CPUKernel, 1, 2})
@@ -54,9 +54,10 @@ func PlainHeader(st *State) string {
 	return b.String()
 }
 
-// PlainLine is the newest sample in one line; what is missing is a dash.
+// PlainLine is the newest sample that is long enough for rates in one line; what
+// is missing is a dash.
 func PlainLine(st *State) string {
-	f := st.Last()
+	f := st.Now()
 	if f == nil {
 		return ""
 	}

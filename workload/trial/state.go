@@ -79,6 +79,17 @@ func (s *State) Last() *probes.Frame {
 	return &s.History[len(s.History)-1]
 }
 
+// Now returns the newest frame that is long enough for rates, else the newest;
+// nil before the first. It is the one whose figures are shown as those of now.
+func (s *State) Now() *probes.Frame {
+	for i := len(s.History) - 1; i >= 0; i-- {
+		if !s.History[i].TooShort {
+			return &s.History[i]
+		}
+	}
+	return s.Last()
+}
+
 // Step is one part of preparing, with its progress.
 type Step struct {
 	Name   string

@@ -25,9 +25,14 @@ type timeline struct {
 
 // add takes the next frame.
 func (t *timeline) add(f probes.Frame) {
-	if n := len(t.history); n > 0 {
-		// Only the newest frame's backends and histograms are ever shown.
-		t.history[n-1].Backends, t.history[n-1].Hists = nil, nil
+	// The backends and histograms of the newest frame that is long enough for
+	// rates are shown, those of older ones never.
+	for i := len(t.history) - 1; i >= 0 && !f.TooShort; i-- {
+		h := &t.history[i]
+		h.Backends, h.Hists = nil, nil
+		if !h.TooShort {
+			break
+		}
 	}
 	if len(t.history) >= maxHistory {
 		t.history = slices.Delete(t.history, 0, maxHistory/10)
