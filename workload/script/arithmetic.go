@@ -151,8 +151,8 @@ func monadic(o op, d float64) float64 {
 	return d
 }
 
-// extreme is greatest and least: of doubles if one argument is a double. A NaN loses against what follows it and wins against what
-// precedes it, since every comparison with it is false.
+// extreme is greatest and least: of doubles if one argument is a double. A NaN loses against what follows it and wins
+// against what precedes it, since every comparison with it is false.
 func extreme(o op, args []Value) (Value, error) {
 	double := false
 	for _, a := range args {

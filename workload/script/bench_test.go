@@ -7,7 +7,7 @@ func benchmark(b *testing.B, mode Mode, text string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	m := client(b, mode, s, 1)
+	m := client(b, mode, s)
 	b.ReportAllocs()
 	for b.Loop() {
 		m.Begin(0)
@@ -35,7 +35,7 @@ func BenchmarkExpression(b *testing.B) {
 func TestNoAllocations(t *testing.T) {
 	for _, mode := range []Mode{Simple, Prepared} {
 		s := mustParse(t, Builtins()[0].Text+"\\set x abs(:scale * 3 - 7.5) + least(1, :scale)\n\\if :x > 100\n\\sleep 1\n\\endif\nselect :x;")
-		m := client(t, mode, s, 1)
+		m := client(t, mode, s)
 		run := func() {
 			m.Begin(0)
 			for {

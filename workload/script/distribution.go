@@ -49,7 +49,8 @@ func (r *Rand) gaussian(lo, hi int64, p float64) (int64, error) {
 	}
 }
 
-// scaled maps a share of 0 to below 1 onto the range. The bounds hold even for a share that rounding made 1 or that is no number.
+// scaled maps a share of 0 to below 1 onto the range. The bounds hold even for a share that rounding made 1 or that is
+// no number.
 func scaled(lo, hi int64, share float64) int64 {
 	if !(share > 0) {
 		return lo

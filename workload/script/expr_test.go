@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestExpressions are known answers, taken from the documentation of pgbench, from arithmetic, and the hash and permute values from
-// PostgreSQL's own tests.
+// TestExpressions are known answers, taken from the documentation of pgbench, from arithmetic, and the hash and permute
+// values from PostgreSQL's own tests.
 func TestExpressions(t *testing.T) {
 	defines := []string{"foo=-10.1", "bla=false", "i=+3", "n=null", "t=t", "f=of", "d=1.0", "ye=ye", "inf=inf", "hex=0x10", "sp= 7"}
 	for _, c := range []struct{ expr, want string }{

@@ -68,8 +68,8 @@ func (p *exprParser) expect(text string) {
 	p.advance()
 }
 
-// make builds a node. What is made of constants alone is computed here and now, unless that is an error, which then belongs to
-// the run.
+// make builds a node. What is made of constants alone is computed here and now, unless that is an error, which then
+// belongs to the run.
 func (p *exprParser) make(op op, pos int, args ...*node) *node {
 	if p.message != "" {
 		return nil
@@ -180,7 +180,8 @@ func (p *exprParser) operand() *node {
 	return p.fail("syntax error")
 }
 
-// prefix reads a parenthesis or a prefix operator. Such an operator takes what binds tighter than itself, wherever it stands.
+// prefix reads a parenthesis or a prefix operator. Such an operator takes what binds tighter than itself, wherever it
+// stands.
 func (p *exprParser) prefix(t token) *node {
 	switch t.text {
 	case "(", "+", "-", "~":

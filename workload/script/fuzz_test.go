@@ -116,7 +116,7 @@ func FuzzExpression(f *testing.F) {
 			checkSpot(t, `\set v `+expr, err)
 			return
 		}
-		m := client(t, Simple, s, 1, defines...)
+		m := client(t, Simple, s, defines...)
 		for {
 			step, err := m.Next()
 			if err != nil {

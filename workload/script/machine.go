@@ -12,8 +12,8 @@ type Action uint8
 const (
 	// EndOfScript: the transaction is complete. The next one begins with Begin.
 	EndOfScript Action = iota
-	// SendSQL: send Step.SQL, with Step.Text in simple mode or Step.Args in the others. Outside of a pipeline wait for the answer to its
-	// end; where SQL.Store is not StoreNone, give the answer to Results.
+	// SendSQL: send Step.SQL, with Step.Text in simple mode or Step.Args in the others. Outside of a pipeline wait for
+	// the answer to its end; where SQL.Store is not StoreNone, give the answer to Results.
 	SendSQL
 	// SleepFor: wait for Step.Delay.
 	SleepFor
@@ -51,8 +51,8 @@ type Client struct {
 	Debug io.Writer // where debug() writes; nil throws it away
 }
 
-// Machine runs the scripts of a program for one client. Backslash commands that need nothing from outside are done inside of Next. It
-// is not safe for use by several goroutines.
+// Machine runs the scripts of a program for one client. Backslash commands that need nothing from outside are done
+// inside of Next. It is not safe for use by several goroutines.
 type Machine struct {
 	program *Program
 	mode    Mode
@@ -91,8 +91,8 @@ func (m *Machine) Begin(script int) {
 	m.reset()
 }
 
-// Again starts the same script again after a serialization failure or a deadlock, with the random numbers of before. Variables keep
-// what was stored in them, as in pgbench.
+// Again starts the same script again after a serialization failure or a deadlock, with the random numbers of before.
+// Variables keep what was stored in them, as in pgbench.
 func (m *Machine) Again() {
 	m.rand = m.begun
 	m.reset()
@@ -172,7 +172,8 @@ func (m *Machine) set(c *Command) error {
 	return nil
 }
 
-// branch runs on into a branch whose condition holds. An \elif or \else that is reached from the branch before it goes to the end.
+// branch runs on into a branch whose condition holds. An \elif or \else that is reached from the branch before it goes
+// to the end.
 func (m *Machine) branch(c *Command) error {
 	if c.Kind != IfCommand {
 		m.at = c.last + 1
@@ -216,8 +217,8 @@ func (m *Machine) pipeline(kind CommandKind, step *Step) error {
 	return nil
 }
 
-// sql fills in the values of the variables. In simple mode a variable that is not set stays as it is written, in the others it is null;
-// a variable that is null is the text NULL in every mode.
+// sql fills in the values of the variables. In simple mode a variable that is not set stays as it is written, in the
+// others it is null; a variable that is null is the text NULL in every mode.
 func (m *Machine) sql(q *SQL, step *Step) error {
 	if q.Store != StoreNone {
 		if m.pipe {

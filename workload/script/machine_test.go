@@ -10,7 +10,7 @@ import (
 // trace runs a script and writes down what it asks for, and its variable :v at the end.
 func trace(t *testing.T, mode Mode, text string) string {
 	t.Helper()
-	m := client(t, mode, mustParse(t, text), 1)
+	m := client(t, mode, mustParse(t, text))
 	var b strings.Builder
 	for {
 		step, err := m.Next()
@@ -112,7 +112,7 @@ func TestResults(t *testing.T) {
 		{"select 1 \\aset", []Result{{Rows: 1, Columns: []string{"a"}}}, `s.sql:1:1: the row has 0 values for 1 columns in command "aset"`},
 		{"select 1 \\gset", []Result{row("a a", "1", "2")}, "2  "},
 	} {
-		m := client(t, Simple, mustParse(t, c.text), 1)
+		m := client(t, Simple, mustParse(t, c.text))
 		if _, err := m.Next(); err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +133,7 @@ func TestResults(t *testing.T) {
 
 // TestOrder: what is fed back has to be waited for, and nothing goes on before it is there.
 func TestOrder(t *testing.T) {
-	m := client(t, Simple, mustParse(t, "select 1 \\gset\n\\setshell v x\nselect 2;"), 1)
+	m := client(t, Simple, mustParse(t, "select 1 \\gset\n\\setshell v x\nselect 2;"))
 	if err := m.Results(nil); err == nil {
 		t.Error("results before the query")
 	}
@@ -169,7 +169,7 @@ func TestOrder(t *testing.T) {
 
 // TestAgain: a transaction that is tried again gets the same random numbers, the next one does not.
 func TestAgain(t *testing.T) {
-	m := client(t, Simple, mustParse(t, "\\set v random(1, 1000000000)\nselect :v;"), 1)
+	m := client(t, Simple, mustParse(t, "\\set v random(1, 1000000000)\nselect :v;"))
 	draw := func() string {
 		step, err := m.Next()
 		if err != nil {

@@ -101,7 +101,8 @@ func startReference(t testing.TB) {
 		strconv.Itoa(int(config.Port)), "-U", config.User, "-n", config.Database}}
 }
 
-// run runs pgbench on a script with further options, and returns what it wrote to its standard error without its own name in front.
+// run runs pgbench on a script with further options, and returns what it wrote to its standard error without its own
+// name in front.
 func (r *reference) run(t testing.TB, text string, options ...string) (lines []string, code int) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "s.sql")
@@ -144,8 +145,8 @@ func mustParse(t testing.TB, text string) *Script {
 	return s
 }
 
-// client makes a machine as pgbench makes its first client of count with --random-seed=42.
-func client(t testing.TB, mode Mode, s *Script, count int, defines ...string) *Machine {
+// client makes a machine as pgbench makes its only client with --random-seed=42.
+func client(t testing.TB, mode Mode, s *Script, defines ...string) *Machine {
 	t.Helper()
 	p, err := Link(mode, s)
 	if err != nil {
@@ -153,9 +154,6 @@ func client(t testing.TB, mode Mode, s *Script, count int, defines ...string) *M
 	}
 	seeds := NewSeeds(42)
 	random := seeds.Rand()
-	for range count - 1 {
-		seeds.Rand()
-	}
 	vars := p.NewVars()
 	for _, d := range defines {
 		name, value, err := ParseDefine(d)
@@ -183,7 +181,7 @@ func evaluate(t testing.TB, expr string, defines ...string) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
-	m := client(t, Simple, s, 1, defines...)
+	m := client(t, Simple, s, defines...)
 	if _, err := m.Next(); err != nil {
 		return Value{}, err
 	}

@@ -55,7 +55,8 @@ func (p *parser) backslash() error {
 	return nil
 }
 
-// word is the next word of the line; a line that ends in a backslash goes on. At the end of the command it passes the newline.
+// word is the next word of the line; a line that ends in a backslash goes on. At the end of the command it passes the
+// newline.
 func (m *metaParser) word() (word, bool) {
 	text := m.src.text
 	m.pos = skipBlanks(text, m.pos)

@@ -74,9 +74,9 @@ func (m *Machine) shell(c *Command, step *Step) error {
 // maxShellLine is how much of its output \setshell looks at.
 const maxShellLine = 63
 
-// ShellDone takes the result of RunShell: an error where the command could not be started or its exit code is not 0 (the latter \setshell
-// lets pass, as pgbench does: give nil), and what it wrote to its standard output. \setshell stores the number that the first line
-// consists of.
+// ShellDone takes the result of RunShell: an error where the command could not be started or its exit code is not 0
+// (the latter \setshell lets pass, as pgbench does: give nil), and what it wrote to its standard output. \setshell
+// stores the number that the first line consists of.
 func (m *Machine) ShellDone(output string, err error) error {
 	if m.waiting != RunShell {
 		return errors.New("no shell command is being waited for")

@@ -55,8 +55,8 @@ func (p *parser) sqlCommand() Command {
 	return Command{Kind: SQLCommand, Line: p.line(p.sql.start), pos: p.sql.start, SQL: q}
 }
 
-// cut finds the variables of the text: a single colon and a name, wherever it stands, in quotes and comments too. Two and more
-// colons, as of a cast, are none.
+// cut finds the variables of the text: a single colon and a name, wherever it stands, in quotes and comments too. Two
+// and more colons, as of a cast, are none.
 func (q *SQL) cut(names *names) {
 	var params strings.Builder
 	text := q.Text

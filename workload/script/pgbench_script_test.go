@@ -12,8 +12,8 @@ type fault struct {
 	line, column  int
 }
 
-// faulty are scripts that do not parse, with pgbench's message. column is where the caret stands, in the line of the backslash and from it, 0 where
-// pgbench shows none.
+// faulty are scripts that do not parse, with pgbench's message. column is where the caret stands, in the line of the
+// backslash and from it, 0 where pgbench shows none.
 var faulty = []fault{
 	{"\\set i 1 +\n", "syntax error", 1, 11},
 	{"\\set i 1 +", "syntax error", 1, 10},
@@ -95,7 +95,8 @@ var faulty = []fault{
 	{"\n -- nothing\n", "empty command list", 0, 0},
 }
 
-// spot is where the error stands counted as pgbench does: the line of the backslash, and the offset from it over line ends.
+// spot is where the error stands counted as pgbench does: the line of the backslash, and the offset from it over line
+// ends.
 func spot(t *testing.T, text string, e *Error) (line, column int) {
 	t.Helper()
 	offset := 0
@@ -110,7 +111,8 @@ func spot(t *testing.T, text string, e *Error) (line, column int) {
 	return strings.Count(text[:start], "\n") + 1, offset - start + 1
 }
 
-// several are faults of which pgbench, which reads on to show the whole line, reports the last bad character; here it is the first fault.
+// several are faults of which pgbench, which reads on to show the whole line, reports the last bad character; here it
+// is the first fault.
 var several = []fault{
 	{"\\set i foo !\n", "unexpected function name (foo)", 1, 10},
 	{"\\set i 'a'\n", "unexpected character (')", 1, 8},

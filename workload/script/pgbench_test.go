@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -46,7 +48,8 @@ func grid() []string {
 	return list
 }
 
-// wild makes expressions of random tokens in the grammar, without parentheses for the most part: their values depend on precedence.
+// wild makes expressions of random tokens in the grammar, without parentheses for the most part: their values depend on
+// precedence.
 func wild(r *rand.Rand, depth int) string {
 	binary := []string{"+", "-", "*", "/", "%", "<", "<=", ">", ">=", "=", "<>", "!=", "&", "|", "#", "<<", ">>", "and", "or", "+", "-", "*", "|", "and", "or"}
 	atoms := []string{"0", "1", "2", "3", "5", "11", "-4", "2.5", ".5", "1e2", "true", "false", "null", ":i", ":t", ":f", ":neg", ":zero", "random(1,9)", "hash(3)", "pi()"}
@@ -75,8 +78,8 @@ func wild(r *rand.Rand, depth int) string {
 	return sub() + " " + binary[r.IntN(len(binary))] + " " + sub()
 }
 
-// undefined tells whether pgbench has no defined value: abs of a boolean reads another number's bits, and with NaN or infinity
-// as their parameter the random functions give nonsense or do not come back.
+// undefined tells whether pgbench has no defined value: abs of a boolean reads another number's bits, and with NaN or
+// infinity as their parameter the random functions give nonsense or do not come back.
 func undefined(e string, err error) bool {
 	if strings.Contains(e, "abs(") {
 		return err != nil && strings.Contains(err.Error(), "coerce boolean to double")
@@ -84,7 +87,8 @@ func undefined(e string, err error) bool {
 	return strings.HasPrefix(e, "random_") && (strings.Contains(e, "0.0/0") || strings.Contains(e, ":inf"))
 }
 
-// sorted splits expressions into those that have a value here, those whose evaluation fails, and those that do not parse.
+// sorted splits expressions into those that have a value here, those whose evaluation fails, and those that do not
+// parse.
 func sorted(t *testing.T, list []string) (good, bad, wrong []string) {
 	t.Helper()
 	for _, e := range list {
@@ -110,8 +114,8 @@ func wildList(n int) []string {
 	return list
 }
 
-// TestValuesAsPgbench runs one script in pgbench and here. It stores each value in a table of its own; the rows have to be the same, those
-// of the random functions too.
+// TestValuesAsPgbench runs one script in pgbench and here. It stores each value in a table of its own; the rows have to
+// be the same, those of the random functions too.
 func TestValuesAsPgbench(t *testing.T) {
 	ref := needPgbench(t)
 	good, _, _ := sorted(t, append(grid(), wildList(3000)...))
@@ -140,7 +144,7 @@ func TestValuesAsPgbench(t *testing.T) {
 		if lines, code := ref.run(t, text, append(defineOptions(), "-D", "table=theirs")...); code != 0 {
 			t.Fatalf("pgbench: %s", lines[max(0, len(lines)-5):])
 		}
-		m := client(t, Simple, mustParse(t, text), 1, append([]string{"table=ours"}, defines...)...)
+		m := client(t, Simple, mustParse(t, text), append([]string{"table=ours"}, defines...)...)
 		for step := range steps(t, m) {
 			if _, err := conn.Exec(t.Context(), string(step.Text)); err != nil {
 				t.Fatalf("%s: %v", step.Text, err)
@@ -204,7 +208,8 @@ func deref(s *string) string {
 	return *s
 }
 
-// TestErrorsAsPgbench compares the messages of evaluations that fail. Each is a client of its own, since an error ends a client.
+// TestErrorsAsPgbench compares the messages of evaluations that fail. Each is a client of its own, since an error ends
+// a client.
 func TestErrorsAsPgbench(t *testing.T) {
 	ref := needPgbench(t)
 	_, bad, _ := sorted(t, append(grid(), wildList(3000)...))
@@ -260,4 +265,66 @@ func keep(list []string, want func(string) bool) []string {
 		}
 	}
 	return kept
+}
+
+// TestSeedsAsPgbench: with the same seed every client draws its own numbers of pgbench, and the same scripts are
+// chosen.
+func TestSeedsAsPgbench(t *testing.T) {
+	ref := needPgbench(t)
+	conn := ref.connect(t)
+	if _, err := conn.Exec(t.Context(), "create table drawn (n serial, what text)"); err != nil {
+		t.Fatal(err)
+	}
+	read := func() string {
+		var all string
+		if err := conn.QueryRow(t.Context(), "select coalesce(string_agg(what, ',' order by n), '') from drawn").Scan(&all); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.Exec(t.Context(), "delete from drawn"); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	const count = 3
+	text := "\\set v random(1, 1000000000)\ninsert into drawn values (:client_id, ':v :default_seed :random_seed');\n"
+	if lines, code := ref.run(t, text, "-t", "1", "-c", fmt.Sprint(count), "--random-seed=42"); code != 0 {
+		t.Fatal(lines)
+	}
+	seeds := NewSeeds(42)
+	var draws []int64
+	for range count {
+		r := seeds.Rand()
+		draws = append(draws, r.uniform(1, 1000000000))
+	}
+	hashSeed := int64(seeds.Uint64())
+	var want []string
+	for _, d := range draws {
+		want = append(want, fmt.Sprintf("%d %d 42", d, hashSeed))
+	}
+	if got := read(); got != strings.Join(want, ",") {
+		t.Errorf("pgbench draws %s, here %s", got, want)
+	}
+
+	second := filepath.Join(t.TempDir(), "two.sql")
+	if err := os.WriteFile(second, []byte("insert into drawn (what) values ('b');"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if lines, code := ref.run(t, "insert into drawn (what) values ('a');", "-t", "60", "--random-seed=42", "-f", second+"@3"); code != 0 {
+		t.Fatal(lines)
+	}
+	seeds = NewSeeds(42)
+	seeds.Rand()
+	seeds.Uint64()
+	choice := seeds.Rand()
+	chooser, err := NewChooser(3, 1) // run puts its own script behind the options
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = nil
+	for range 60 {
+		want = append(want, [...]string{"b", "a"}[chooser.Choose(&choice)])
+	}
+	if got := read(); got != strings.Join(want, ",") {
+		t.Errorf("pgbench chooses %s, here %s", got, want)
+	}
 }

@@ -2,8 +2,8 @@ package script
 
 import "math"
 
-// PostgreSQL takes exp, ln and pow from the C library, whose last bit is nearly always right. math's are not that exact, and 15 digits
-// of the result show it. So here these three are computed with twice the digits and rounded once.
+// PostgreSQL takes exp, ln and pow from the C library, whose last bit is nearly always right. math's are not that
+// exact, and 15 digits of the result show it. So here these three are computed with twice the digits and rounded once.
 
 // twofold is a number of about 106 bits: the sum of hi and of lo, which is below half a unit in the last place of hi.
 type twofold struct{ hi, lo float64 }

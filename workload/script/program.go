@@ -5,8 +5,8 @@ import "fmt"
 // MaxScripts is how many scripts one run may choose from.
 const MaxScripts = 128
 
-// Program is the scripts of one run, with their variables numbered in common. It does not change any more and may be used by any
-// number of goroutines.
+// Program is the scripts of one run, with their variables numbered in common. It does not change any more and may be
+// used by any number of goroutines.
 type Program struct {
 	Scripts []*Script
 	names   *names

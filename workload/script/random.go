@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// Rand is PostgreSQL's generator (xoroshiro128**, from version 15 on). Copying it copies its state: a copy gives the same numbers
-// again. The zero Rand must not be used; see NewRand.
+// Rand is PostgreSQL's generator (xoroshiro128**, from version 15 on). Copying it copies its state: a copy gives the
+// same numbers again. The zero Rand must not be used; see NewRand.
 type Rand struct{ s0, s1 uint64 }
 
 // NewRand is the generator that PostgreSQL makes of a seed.
@@ -63,9 +63,9 @@ func (r *Rand) Poisson(mean float64) int64 {
 	return int64(-math.Log(1-r.Float64())*mean + 0.5)
 }
 
-// Seeds hands out generators in pgbench's order: first one per client, then the default_seed (Uint64), then three per thread
-// (choice of script, throttling, sampling of the log). With the same seed and the same order, random functions give
-// the numbers that pgbench 15 and later gives.
+// Seeds hands out generators in pgbench's order: first one per client, then the default_seed (Uint64), then three per
+// thread (choice of script, throttling, sampling of the log). With the same seed and the same order, random functions
+// give the numbers that pgbench 15 and later gives.
 type Seeds struct{ base Rand }
 
 // NewSeeds starts from the value of --random-seed.

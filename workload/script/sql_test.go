@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// splits are scripts and the SQL that they send in simple and in extended mode ("" where it is the same), with n statements each.
+// splits are scripts and the SQL that they send in simple and in extended mode ("" where it is the same), with n
+// statements each.
 var splits = []struct {
 	text       string
 	simple     []string
@@ -51,7 +52,7 @@ func TestSplit(t *testing.T) {
 			}
 		}
 		var sent []string
-		m := client(t, Simple, s, 1)
+		m := client(t, Simple, s)
 		for step := range steps(t, m) {
 			sent = append(sent, strings.TrimSpace(string(step.Text)))
 			answer(t, m, step)
@@ -96,7 +97,8 @@ func answer(t *testing.T, m *Machine, step Step) {
 	}
 }
 
-// TestSQLAsPgbench compares what pgbench says that it sends. An error of the server ends its run early; up to there all has to be the same.
+// TestSQLAsPgbench compares what pgbench says that it sends. An error of the server ends its run early; up to there all
+// has to be the same.
 func TestSQLAsPgbench(t *testing.T) {
 	ref := needPgbench(t)
 	whole := 0
@@ -117,7 +119,7 @@ func TestSQLAsPgbench(t *testing.T) {
 			}
 			s := mustParse(t, c.text)
 			var ours []string
-			m := client(t, mode, s, 1)
+			m := client(t, mode, s)
 			for step := range steps(t, m) {
 				text := string(step.Text)
 				if mode == Extended {

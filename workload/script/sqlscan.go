@@ -2,8 +2,8 @@ package script
 
 import "strings"
 
-// sqlScanner cuts SQL at the semicolons and backslashes that end a command, as psql does: not inside of quotes and comments, and for
-// semicolons not inside of parentheses and bodies of functions either.
+// sqlScanner cuts SQL at the semicolons and backslashes that end a command, as psql does: not inside of quotes and
+// comments, and for semicolons not inside of parentheses and bodies of functions either.
 type sqlScanner struct {
 	text string
 	pos  int
@@ -131,8 +131,8 @@ func (s *sqlScanner) token(rest string) {
 	s.emit(1)
 }
 
-// quoted is the length of a quoted thing whose quote stands at i; with escapes a backslash takes what follows it. A string goes on
-// behind a line end and the next quote, with the same rule for backslashes.
+// quoted is the length of a quoted thing whose quote stands at i; with escapes a backslash takes what follows it. A
+// string goes on behind a line end and the next quote, with the same rule for backslashes.
 func quoted(rest string, i int, escapes bool) int {
 	quote := rest[i]
 	for i++; i < len(rest); i++ {
@@ -153,8 +153,8 @@ func quoted(rest string, i int, escapes bool) int {
 	return len(rest)
 }
 
-// continued is the offset of the quote that continues a string which ended before i: blanks with a line end among them, and comments
-// to the end of a line, may stand between. It is -1 where there is none.
+// continued is the offset of the quote that continues a string which ended before i: blanks with a line end among them,
+// and comments to the end of a line, may stand between. It is -1 where there is none.
 func continued(rest string, i int) int {
 	line := false
 	for i < len(rest) {

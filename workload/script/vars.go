@@ -100,7 +100,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// SetText sets a variable to a text, as -D and \gset do. What the text means as a value shows when an expression uses it.
+// SetText sets a variable to a text, as -D and \gset do. What the text means as a value shows when an expression uses
+// it.
 func (v *Vars) SetText(name, text string) error {
 	if err := checkName(name); err != nil {
 		return err
@@ -118,8 +119,8 @@ func (v *Vars) Set(name string, value Value) error {
 	return nil
 }
 
-// Default sets a variable that is not set yet. pgbench sets so, after -D: scale, client_id (from 0), default_seed (of the hash
-// functions, the same for all clients, from Seeds.Uint64) and random_seed.
+// Default sets a variable that is not set yet. pgbench sets so, after -D: scale, client_id (from 0), default_seed (of
+// the hash functions, the same for all clients, from Seeds.Uint64) and random_seed.
 func (v *Vars) Default(name string, value Value) error {
 	if v.Has(name) {
 		return nil
@@ -221,7 +222,8 @@ func looksInt(text string) bool {
 	return strings.Trim(text, "0123456789") == ""
 }
 
-// readDouble reads what C's strtod reads of a whole text in lower case: a decimal or hexadecimal number, inf, infinity or nan.
+// readDouble reads what C's strtod reads of a whole text in lower case: a decimal or hexadecimal number, inf, infinity
+// or nan.
 func readDouble(text string) (float64, bool) {
 	text = strings.TrimLeftFunc(text, isSpaceRune)
 	bare := strings.TrimPrefix(strings.TrimPrefix(text, "+"), "-")
