@@ -34,7 +34,7 @@ func (sc *scene) tpsPane() pane {
 	if len(labels) > 1 {
 		for i, l := range labels {
 			st, glyph := loadLook(i)
-			p.figs = append(p.figs, fig{l + " " + trial.Short(sc.now(probes.TPS, l).V), st, 2})
+			p.figs = append(p.figs, sc.nowFig(sc.now(probes.TPS, l), trial.Short, st, l+" ", 2)...)
 			p.chart.lines = append(p.chart.lines, sc.line(probes.TPS, l, st, glyph))
 		}
 	}
@@ -110,7 +110,7 @@ func (sc *scene) latencyByLoad(p pane) pane {
 	for i, l := range p.labels {
 		st, glyph := loadLook(i)
 		p.chart.lines = append(p.chart.lines, sc.line(probes.LatencyP99, l, st, glyph))
-		p.figs = append(p.figs, fig{l + " " + trial.Short(sc.now(probes.LatencyP99, l).V), st, i})
+		p.figs = append(p.figs, sc.nowFig(sc.now(probes.LatencyP99, l), trial.Short, st, l+" ", i)...)
 	}
 	return p
 }

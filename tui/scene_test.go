@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -61,5 +62,18 @@ func TestRestOfAnIntervalBreaksNoLine(t *testing.T) {
 	}, 0, probes.TPS, "")
 	if len(ps) != 3 || !ps[0].gap || ps[1].gap || !ps[2].gap {
 		t.Errorf("points %+v: want three, a gap before the last only", ps)
+	}
+}
+
+func TestLoadThatJustJoinedHasNoFigureYet(t *testing.T) {
+	st := demo{seconds: 60, loads: 2, pmu: true}.state()
+	for _, id := range []string{probes.TPS, probes.LatencyP99} {
+		st.Last().Values[probes.Key{ID: id, Label: "join-aggregate"}] = probes.Value{Missing: "first sample: a rate needs two"}
+	}
+	sc := newScene(&st, 60, false)
+	for _, p := range []pane{sc.tpsPane(), sc.latencyPane()} {
+		if !slices.ContainsFunc(p.figs, func(f fig) bool { return f.text == "join-aggregate n/a" }) {
+			t.Errorf("%s: figures %+v, want join-aggregate n/a", p.title, p.figs)
+		}
 	}
 }
