@@ -113,6 +113,7 @@ func (d demo) frames(n int, huge bool, seed uint64) []probes.Frame {
 		set(probes.PageFaultsMinor, noise(faults, 0.08))
 		set(probes.PageFaultsMajor, 0)
 		set(probes.PageFaults, noise(faults, 0.08))
+		set(probes.ServerPageFaults, noise(0.8*faults, 0.08))
 		set(probes.PageTables, grow+21000)
 		set(probes.PageTableBackendsSum, grow)
 		set(probes.PageTableMaxBackend, grow/80)

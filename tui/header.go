@@ -15,7 +15,7 @@ func (m *Model) drawHeader(c *canvas, sc *scene, h int) {
 	st := sc.st
 	left := append([]fig{{"pgtlb", stBrand, 3}}, serverFigs(st)...)
 	left = append(left, m.pagesOrAlarm(st, c.w)...)
-	first, second := costFigs(sc), m.modeFigs(st)
+	first, second := costFigs(sc), m.modeFigs(st, c.w)
 	switch {
 	case h == 1:
 		first = append(second, busyFigs(st)...)
@@ -163,7 +163,7 @@ func orElse(s, other string) string {
 }
 
 // modeFigs say what is different from plain live watching.
-func (m *Model) modeFigs(st *trial.State) []fig {
+func (m *Model) modeFigs(st *trial.State, w int) []fig {
 	var figs []fig
 	if m.frozen != nil {
 		figs = append(figs, fig{"FROZEN", stAlarm, 0})
@@ -177,8 +177,8 @@ func (m *Model) modeFigs(st *trial.State) []fig {
 	switch b := st.Baseline; {
 	case b != nil && st.Compare:
 		text := "compare ON: " + clean(orElse(b.Label, b.Name))
-		if b.Ended {
-			text += " (ended)"
+		if part := covered(b); part != "" && w >= 110 { // a narrow screen has it over the lines
+			text += ", " + part
 		}
 		figs = append(figs, fig{text, stBase, 2})
 	case b != nil:

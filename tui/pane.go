@@ -29,12 +29,16 @@ type fig struct {
 
 // pane is what one pane shows, however large it is drawn.
 type pane struct {
-	title string
-	figs  []fig  // in the title line, right
-	chart *chart // nil when there is nothing to draw
-	why   probes.Miss
-	rows  []row // below the chart: pools
-	spark line  // for the short form
+	title   string
+	shorter []string // titles for when the figures need the room, longest first
+	name    string   // in the short form, where it is not the usual one
+	figs    []fig    // in the title line, right
+	tight   []fig    // the same in fewer words, where figs do not fit
+	foot    []fig    // in the bottom line, left
+	chart   *chart   // nil when there is nothing to draw
+	why     probes.Miss
+	rows    []row // below the chart: pools
+	spark   line  // for the short form
 	// metrics are those that the zoomed pane explains.
 	metrics []string
 	labels  []string // instances that the zoomed pane lists apart
@@ -92,9 +96,41 @@ func (p pane) draw(c *canvas, r rect, sc *scene, focused bool) {
 		return
 	}
 	p.chart.draw(c, rect{in.x, in.y, in.w - 1, in.h - len(rows)}, sc.ascii)
-	if axis := sc.axis(); textWidth(axis)+4 <= r.w {
-		c.right(r.x+2, r.y+r.h-1, r.w-4, axis, stDim)
+	p.drawFoot(c, r, sc.axis(), border)
+}
+
+// drawFoot writes the ends of the time axis into the bottom border, right, and
+// what else there is to say left.
+func (p pane) drawFoot(c *canvas, r rect, axis string, border style) {
+	if textWidth(axis)+4 > r.w {
+		return
 	}
+	y := r.y + r.h - 1
+	c.right(r.x+2, y, r.w-4, axis, stDim)
+	figs := fitFigs(p.foot, r.w-8-textWidth(axis))
+	if w := figsWidth(figs); w > 0 {
+		c.fill(rect{r.x + 2, y, w + 2, 1}, " ", border)
+		drawFigs(c, r.x+3, y, w, figs)
+	}
+}
+
+// fit chooses title and figures for a line of w cells: the most words that fit
+// whole, else the shortest of both with figures left out.
+func (p pane) fit(w int) (string, []fig) {
+	titles := append([]string{p.title}, p.shorter...)
+	for _, figs := range [][]fig{p.figs, p.tight} {
+		for _, title := range titles {
+			if len(figs) > 0 && textWidth(title)+figsWidth(figs) <= w {
+				return title, figs
+			}
+		}
+	}
+	figs := p.tight
+	if figs == nil {
+		figs = p.figs
+	}
+	title := truncate(titles[len(titles)-1], w)
+	return title, fitFigs(figs, w-textWidth(title))
 }
 
 // drawTitle writes the name left and the figures right into the top border.
@@ -102,12 +138,11 @@ func (p pane) drawTitle(c *canvas, r rect, border style) {
 	if r.w < 8 {
 		return
 	}
-	title := truncate(p.title, r.w-6)
+	title, figs := p.fit(r.w - 9)
 	x := r.x + 2
 	c.put(x, r.y, " ", stTitle)
 	x += 1 + c.text(x+1, r.y, r.w-6, title, stTitle)
 	c.put(x, r.y, " ", border)
-	figs := fitFigs(p.figs, r.x+r.w-6-x)
 	if len(figs) == 0 {
 		return
 	}

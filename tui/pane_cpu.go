@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"strings"
-
 	"pgtlb/probes"
 	"pgtlb/workload/trial"
 )
@@ -12,10 +10,11 @@ import (
 func (sc *scene) dtlbPane() pane {
 	p := pane{title: "dTLB load misses", metrics: []string{
 		probes.DTLBMissPct, probes.WalkCyclesPct, probes.DTLBLoads, probes.DTLBLoadMisses, probes.DTLBMissesPerKInstr}}
-	id, format := probes.DTLBMissPct, percent
+	id, format, short := probes.DTLBMissPct, percent, "dTLB misses"
 	if !sc.has(id) && sc.has(probes.DTLBMissesPerKInstr) {
 		id, format = probes.DTLBMissesPerKInstr, trial.Short
 		p.title = "dTLB load MPKI"
+		short = "dTLB MPKI"
 	}
 	if !sc.has(id) && !sc.has(probes.WalkCyclesPct) {
 		p.why = sc.why(probes.DTLBMissPct, probes.DTLBLoadMisses, probes.DTLBLoads, probes.DTLBMissesPerKInstr)
@@ -23,14 +22,12 @@ func (sc *scene) dtlbPane() pane {
 	}
 	p.spark = sc.line(id, "", stOne, '*')
 	p.chart = sc.newChart(format, p.spark, sc.baseline(id, ""))
-	now := sc.now(id, "")
-	figs := sc.versus(id, "", false)
-	if figs != nil {
+	if sc.compare(&p, id, format, stOne) {
 		p.chart.loose = true
-		p.figs = append(sc.comparedNow(now, format, stOne, "now "), figs...)
+		p.shorter = []string{short, "dTLB"}
 		return p
 	}
-	p.figs = sc.nowFig(now, format, stOne, "", 0)
+	p.figs = sc.nowFig(sc.now(id, ""), format, stOne, "", 0)
 	if walk := sc.now(probes.WalkCyclesPct, ""); walk.OK() {
 		p.chart.lines = append(p.chart.lines, sc.line(probes.WalkCyclesPct, "", stTwo, 'o'))
 		p.figs = append(p.figs, sc.nowFig(walk, percent, stTwo, "page walks ", 1)...)
@@ -66,12 +63,14 @@ func (sc *scene) cyclesPane() pane {
 			return cpus
 		}
 	}
-	if figs := sc.versus(kernel, "", false); figs != nil {
-		p.title = strings.TrimSuffix(p.title, ", no PMU") // still called time
+	if sc.compare(&p, kernel, trial.Short, stThree) {
+		p.title, p.shorter, p.name = "Cycles kernel/s", []string{"Cycles:k/s"}, "Cycles:k/s"
+		if user == probes.CPUUser { // still called time
+			p.title, p.shorter, p.name = "CPU time kernel", []string{"Kernel time"}, "Kernel time"
+		}
 		p.chart.stack, p.chart.nice = false, nil
 		p.chart.lines = append(p.chart.lines, sc.baseline(user, ""), sc.baseline(kernel, ""))
-		p.figs = append([]fig{{"kernel", stThree, 1}}, sc.comparedNow(k, trial.Short, stThree, "now ")...)
-		p.figs = append(p.figs, figs...)
+		p.foot = sc.nowFig(u, trial.Short, stOne, "user ", 9)
 		return p
 	}
 	p.figs = append(sc.nowFig(u, trial.Short, stOne, "user ", 1), sc.nowFig(k, trial.Short, stThree, "kernel ", 0)...)

@@ -24,13 +24,11 @@ func (sc *scene) tpsPane() pane {
 		metrics: []string{probes.TPS, probes.ServerTPS, probes.Failed},
 		labels:  labels,
 	}
-	now := sc.now(probes.TPS, "")
-	if figs := sc.versus(probes.TPS, "", false); figs != nil {
+	if sc.compare(&p, probes.TPS, trial.Short, stOne) {
 		p.chart.loose = true
-		p.figs = append(sc.comparedNow(now, trial.Short, stOne, "now "), figs...)
 		return p
 	}
-	p.figs = sc.nowFig(now, trial.Short, stOne, "", 0)
+	p.figs = sc.nowFig(sc.now(probes.TPS, ""), trial.Short, stOne, "", 0)
 	if len(labels) > 1 {
 		for i, l := range labels {
 			st, glyph := loadLook(i)
@@ -75,9 +73,18 @@ func (sc *scene) latencyPane() pane {
 		metrics: []string{probes.LatencyMean, probes.LatencyP50, probes.LatencyP95, probes.LatencyP99},
 		labels:  sc.labels(probes.LatencyP99),
 	}
-	figs := sc.versus(probes.LatencyP99, "", false)
-	if figs == nil && len(p.labels) > 1 {
+	comparing := sc.compare(&p, probes.LatencyP99, trial.Short, stThree)
+	if !comparing && len(p.labels) > 1 {
 		return sc.latencyByLoad(p)
+	}
+	if comparing {
+		// p95 makes room for the baseline of p50 and p99.
+		p.title, p.shorter, p.name = "Latency p99 ms", []string{"p99 ms"}, "p99 ms"
+		p.chart = sc.latencyChart(
+			sc.line(probes.LatencyP50, "", stOne, '*'), sc.line(probes.LatencyP99, "", stThree, '^'),
+			sc.baseline(probes.LatencyP50, ""), sc.baseline(probes.LatencyP99, ""))
+		p.foot = sc.nowFig(sc.now(probes.LatencyP50, ""), trial.Short, stOne, "p50 ", 9)
+		return p
 	}
 	p.chart = sc.latencyChart(
 		sc.line(probes.LatencyP50, "", stOne, '*'),
@@ -86,15 +93,6 @@ func (sc *scene) latencyPane() pane {
 	p.figs = append(p.figs, sc.nowFig(sc.now(probes.LatencyP50, ""), trial.Short, stOne, "p50 ", 1)...)
 	p.figs = append(p.figs, sc.nowFig(sc.now(probes.LatencyP95, ""), trial.Short, stTwo, "p95 ", 2)...)
 	p.figs = append(p.figs, sc.nowFig(sc.now(probes.LatencyP99, ""), trial.Short, stThree, "p99 ", 0)...)
-	if figs == nil {
-		return p
-	}
-	// Comparing: p95 makes room for the baseline of p50 and p99.
-	p.chart = sc.latencyChart(
-		sc.line(probes.LatencyP50, "", stOne, '*'), sc.line(probes.LatencyP99, "", stThree, '^'),
-		sc.baseline(probes.LatencyP50, ""), sc.baseline(probes.LatencyP99, ""))
-	p.figs = append([]fig{{"p99", stThree, 1}}, sc.comparedNow(sc.now(probes.LatencyP99, ""), trial.Short, stThree, "now ")...)
-	p.figs = append(p.figs, figs...)
 	return p
 }
 
@@ -164,15 +162,6 @@ func (sc *scene) nowFig(v probes.Value, format func(float64) string, st style, p
 		figs = append(figs, fig{"(" + trial.Short(v.RunningPct) + " % running)", stWarn, drop})
 	}
 	return figs
-}
-
-// comparedNow is nowFig beside a comparison: it goes first when room is short,
-// and after the end of the run.
-func (sc *scene) comparedNow(v probes.Value, format func(float64) string, st style, prefix string) []fig {
-	if !v.OK() {
-		return nil
-	}
-	return sc.nowFig(v, format, st, prefix, 4)
 }
 
 // runningFloor is the share of time in percent below which a perf counter's

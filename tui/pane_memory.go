@@ -10,17 +10,19 @@ import (
 	"pgtlb/workload/trial"
 )
 
-// faultsPane shows minor and major page faults per second, and how many there
-// were since the load started.
+// faultsPane shows the page faults of the server's own processes with the
+// machine's, minor and major, beside them: the machine's hold those of everything
+// else that runs. Where the server's are not known the machine's stand alone.
 func (sc *scene) faultsPane() pane {
 	p := pane{title: "Page faults/s", metrics: []string{
-		probes.PageFaults, probes.PageFaultsMinor, probes.PageFaultsMajor, probes.ServerPageFaults, probes.ContextSwitches, probes.TLBShootdowns}}
-	if sc.comparable(probes.ServerPageFaults) {
-		return sc.serverFaults(p)
+		probes.ServerPageFaults, probes.PageFaults, probes.PageFaultsMinor, probes.PageFaultsMajor, probes.ContextSwitches, probes.TLBShootdowns}}
+	id, name := probes.ServerPageFaults, "server "
+	comparing := sc.st.Compare && sc.st.Baseline != nil
+	if !sc.has(id) || comparing && !sc.comparable(id) {
+		id, name = probes.PageFaultsMinor, "minor "
 	}
-	id := probes.PageFaultsMinor
 	if !sc.has(id) {
-		id = probes.PageFaults
+		id, name = probes.PageFaults, "all "
 	}
 	if !sc.has(id) {
 		p.why = sc.why(probes.PageFaultsMinor, probes.PageFaults)
@@ -29,32 +31,49 @@ func (sc *scene) faultsPane() pane {
 	p.spark = sc.line(id, "", stOne, '*')
 	p.spark.area = true
 	p.chart = sc.newChart(trial.Short, p.spark, sc.baseline(id, ""))
-	now := sc.now(id, "")
-	name := map[string]string{probes.PageFaultsMinor: "minor ", probes.PageFaults: "all "}[id]
-	if figs := sc.versus(probes.PageFaults, "", true); figs != nil {
-		p.figs = append(sc.comparedNow(now, trial.Short, stOne, name), figs...)
+	total := runFigure(sc.st, id, "")
+	if id == probes.PageFaultsMinor {
+		total = runFigure(sc.st, probes.PageFaults, "")
+	}
+	if sc.compare(&p, id, trial.Short, stOne) {
+		switch id {
+		case probes.ServerPageFaults:
+			p.title, p.shorter = "Server faults/s", []string{"Server faults"}
+		case probes.PageFaultsMinor:
+			p.title, p.shorter = "Minor faults/s", []string{"Minor faults"}
+		}
+		if base := sc.st.Baseline.Summary.Get(id); total.OK() && base.OK() && id != probes.PageFaultsMinor {
+			p.foot = []fig{{"total " + totalText(total), stDim, 8}, {"│ base " + totalText(base), stDim, 9}}
+		}
 		return p
 	}
-	p.figs = sc.nowFig(now, trial.Short, stOne, name, 0)
-	if major := sc.now(probes.PageFaultsMajor, ""); major.OK() {
-		// A line of zeros would only hide the axis.
-		if l := sc.line(probes.PageFaultsMajor, "", stThree, '^'); slices.ContainsFunc(l.points, func(p point) bool { return p.y > 0 }) {
-			p.chart.lines = append(p.chart.lines, l)
-		}
-		st := stDim
-		if major.V > 0 {
-			st = stThree
-		}
-		p.figs = append(p.figs, fig{"major " + trial.Short(major.V), st, 1})
+	p.figs = sc.nowFig(sc.now(id, ""), trial.Short, stOne, name, 0)
+	if total.OK() {
+		p.foot = []fig{{"total " + totalText(total), stDim, 8}}
 	}
-	if own := sc.now(probes.ServerPageFaults, ""); own.OK() {
-		p.figs = append(p.figs, fig{"server " + trial.Short(own.V), stDim, 3})
+	if id == probes.ServerPageFaults && sc.has(probes.PageFaultsMinor) {
+		p.chart.lines = append(p.chart.lines, sc.line(probes.PageFaultsMinor, "", stTwo, 'o'))
+		p.figs = append(p.figs, sc.nowFig(sc.now(probes.PageFaultsMinor, ""), trial.Short, stTwo, "│ minor ", 1)...)
+		p.foot = append(p.foot, fig{"minor, major: system", stDim, 9})
 	}
-	if sc.st.Run != nil {
-		if f := sc.st.Run.Summary.Get(probes.PageFaults); f.OK() {
-			p.figs = append(p.figs, fig{"total " + totalText(f), stDim, 2})
-		}
+	return sc.withMajor(p)
+}
+
+// withMajor adds the machine's major faults.
+func (sc *scene) withMajor(p pane) pane {
+	major := sc.now(probes.PageFaultsMajor, "")
+	if !major.OK() {
+		return p
 	}
+	// A line of zeros would only hide the axis.
+	if l := sc.line(probes.PageFaultsMajor, "", stThree, '^'); slices.ContainsFunc(l.points, func(p point) bool { return p.y > 0 }) {
+		p.chart.lines = append(p.chart.lines, l)
+	}
+	st := stDim
+	if major.V > 0 {
+		st = stThree
+	}
+	p.figs = append(p.figs, fig{"major " + trial.Short(major.V), st, 2})
 	return p
 }
 
@@ -62,19 +81,6 @@ func (sc *scene) faultsPane() pane {
 func (sc *scene) comparable(id string) bool {
 	return sc.st.Compare && sc.st.Baseline != nil &&
 		sc.st.Baseline.Summary.Get(id).OK() && runFigure(sc.st, id, "").OK()
-}
-
-// serverFaults compares the faults of the server's own processes: the machine's
-// hold those of everything else that ran, which differ between two runs for
-// other reasons.
-func (sc *scene) serverFaults(p pane) pane {
-	id := probes.ServerPageFaults
-	p.title = "Server faults/s"
-	p.spark = sc.line(id, "", stOne, '*')
-	p.spark.area = true
-	p.chart = sc.newChart(trial.Short, p.spark, sc.baseline(id, ""))
-	p.figs = append(sc.comparedNow(sc.now(id, ""), trial.Short, stOne, "now "), sc.versus(id, "", true)...)
-	return p
 }
 
 // tablesPane shows the memory that page tables take, the largest backend's, and
@@ -85,7 +91,7 @@ func (sc *scene) tablesPane() pane {
 		probes.AnonHuge, probes.ShmemHuge, probes.MemAvailable}}
 	p.rows = sc.poolRows()
 	if sc.comparable(probes.PageTableMaxBackend) {
-		largest := append([]fig{{"largest backend", stPlain, 1}}, sc.versus(probes.PageTableMaxBackend, "", false)...)
+		largest := append([]fig{{"largest backend", stPlain, 1}}, sc.versus(probes.PageTableMaxBackend)...)
 		p.rows = append([]row{func(c *canvas, x, y, w int) { drawFigs(c, x, y, w, fitFigs(largest, w)) }}, p.rows...)
 	}
 	if !sc.has(probes.PageTables) {
@@ -96,12 +102,10 @@ func (sc *scene) tablesPane() pane {
 	p.spark.area = true
 	p.chart = sc.newChart(trial.Memory, p.spark, sc.baseline(probes.PageTables, ""))
 	p.chart.nice = niceSize
-	now := sc.now(probes.PageTables, "")
-	if figs := sc.versus(probes.PageTables, "", false); figs != nil {
-		p.figs = append(sc.comparedNow(now, trial.Memory, stOne, "now "), figs...)
+	if sc.compare(&p, probes.PageTables, trial.Memory, stOne) {
 		return p
 	}
-	p.figs = sc.nowFig(now, trial.Memory, stOne, "", 0)
+	p.figs = sc.nowFig(sc.now(probes.PageTables, ""), trial.Memory, stOne, "", 0)
 	if largest := sc.now(probes.PageTableMaxBackend, ""); largest.OK() {
 		p.figs = append(p.figs, fig{"largest backend " + trial.Memory(largest.V), stDim, 1})
 	}

@@ -12,7 +12,7 @@ func drawShort(c *canvas, l layout, sc *scene, focus paneID) {
 	r := l.short
 	if l.boxed {
 		c.frame(r, stBorder)
-		titled(c, r, []fig{{"Now", stTitle, 0}}, []fig{{sc.from + " → " + sc.to, stDim, 0}})
+		titled(c, r, shortTitle(sc), []fig{{sc.from + " → " + sc.to, stDim, 0}})
 		r = r.inner()
 	}
 	for id := range paneCount {
@@ -24,6 +24,9 @@ func drawShort(c *canvas, l layout, sc *scene, focus paneID) {
 				name = "Cycles/s"
 			}
 		}
+		if p.name != "" {
+			name = p.name
+		}
 		drawShortLine(c, rect{r.x, r.y + int(id), r.w, 1}, name, p, sc, focus == id)
 	}
 	if !l.boxed {
@@ -34,6 +37,25 @@ func drawShort(c *canvas, l layout, sc *scene, focus paneID) {
 			row(c, r.x+1, r.y+y, r.w-2)
 		}
 	}
+}
+
+// shortTitle is what stands over the lines: where they compare, also how much of
+// the baseline base is.
+func shortTitle(sc *scene) []fig {
+	figs := []fig{{"Now", stTitle, 0}}
+	if sc.st.Compare && sc.st.Baseline != nil {
+		figs = append(figs, fig{"base: its " + covered(sc.st.Baseline), stBase, 0})
+	}
+	return figs
+}
+
+// inLine are the figures of a pane that has one line of w cells.
+func (p pane) inLine(w int) []fig {
+	figs := p.figs
+	if p.tight != nil && figsWidth(figs) > w {
+		figs = p.tight
+	}
+	return fitFigs(append(append([]fig{}, figs...), p.foot...), w)
 }
 
 func drawShortLine(c *canvas, r rect, name string, p pane, sc *scene, focused bool) {
@@ -57,7 +79,7 @@ func drawShortLine(c *canvas, r rect, name string, p pane, sc *scene, focused bo
 	if w >= 40 {
 		sparkW = max(12, w-50)
 	}
-	figs := fitFigs(p.figs, w-sparkW-1)
+	figs := p.inLine(w - sparkW - 1)
 	drawFigs(c, x, r.y, w-sparkW, figs)
 	if sparkW > 0 {
 		spark(c, x+w-sparkW, r.y, sparkW, p.spark, sc.x0, sc.x1, sc.ascii)

@@ -184,10 +184,10 @@ func (sc *scene) valueRow(m probes.Metric, label string) (valueRow, bool) {
 		r.now = valueText(m, now.V)
 	}
 	if run.OK() {
-		r.run = figureText(m, run, false)
+		r.run = figureText(m, run)
 	}
 	if base.OK() {
-		r.base = figureText(m, base, false)
+		r.base = figureText(m, base)
 	}
 	if run.OK() && base.OK() {
 		r.diff = difference(m, base, run)

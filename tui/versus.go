@@ -1,27 +1,41 @@
 package tui
 
 import (
+	"math"
+	"time"
+
 	"pgtlb/probes"
 	"pgtlb/workload/trial"
 )
 
-// versus are the figures of a comparison: the run's mean since the load
-// started, the baseline's over the same length, and the difference. It is nil
-// when not comparing. With totals, counters show what they grew by.
-func (sc *scene) versus(id, label string, totals bool) []fig {
+// compare puts a comparison into a pane's title line: the newest value, the
+// run's mean since the load started, the baseline's over the same length, and
+// the difference. It returns false when not comparing.
+func (sc *scene) compare(p *pane, id string, format func(float64) string, st style) bool {
+	figs := sc.versus(id)
+	if figs == nil {
+		return false
+	}
+	p.figs, p.tight = figs, figs
+	// After the end of the run there is no newest value.
+	if now := sc.now(id, ""); now.OK() {
+		p.figs = append(sc.nowFig(now, format, st, "now ", 4), figs...)
+		p.tight = append(sc.nowFig(now, format, st, "", 4), figs...)
+	}
+	return true
+}
+
+// versus are the figures of run, baseline and difference; nil when not comparing.
+func (sc *scene) versus(id string) []fig {
 	base := sc.st.Baseline
 	if !sc.st.Compare || base == nil {
 		return nil
 	}
 	m := sc.metric(id)
-	b, run := base.Summary.Of(id, label), runFigure(sc.st, id, label)
-	word := "run "
-	if totals && m.Kind == probes.Counter {
-		word = "total "
-	}
+	b, run := base.Summary.Get(id), runFigure(sc.st, id, "")
 	figs := []fig{
-		{word + figureText(m, run, totals), stValue, 3},
-		{"│ base " + figureText(m, b, totals), stBase, 2},
+		{"run " + figureText(m, run), stValue, 3},
+		{"│ base " + figureText(m, b), stBase, 2},
 	}
 	if b.OK() && run.OK() {
 		d := difference(m, b, run)
@@ -29,6 +43,23 @@ func (sc *scene) versus(id, label string, totals bool) []fig {
 		figs = append(figs, d)
 	}
 	return figs
+}
+
+// covered says how much of the baseline its figures are: as much from the start
+// of its load on as the run has lasted, or all of it.
+func covered(b *trial.BaselineState) string {
+	if b.Summary == nil {
+		return ""
+	}
+	seconds, whole := b.Summary.Seconds, 0.0
+	if n := len(b.Frames); n > 0 {
+		whole = (b.Frames[n-1].T - b.Start).Seconds()
+	}
+	word := "first "
+	if b.Ended || seconds > whole-0.5 {
+		word = "whole "
+	}
+	return word + clock(time.Duration(math.Round(seconds))*time.Second)
 }
 
 // runFigure is a metric of the current or last run.
@@ -40,12 +71,9 @@ func runFigure(st *trial.State, id, label string) trial.Figure {
 }
 
 // figureText writes a run's figure.
-func figureText(m probes.Metric, f trial.Figure, totals bool) string {
+func figureText(m probes.Metric, f trial.Figure) string {
 	if !f.OK() {
 		return "n/a"
-	}
-	if totals && m.Kind == probes.Counter {
-		return totalText(f)
 	}
 	return valueText(m, f.Value)
 }

@@ -33,12 +33,12 @@ func TestDifference(t *testing.T) {
 func TestVersusWithoutFigures(t *testing.T) {
 	st := demo{seconds: 60, loads: 1, compare: true}.state()
 	sc := newScene(&st, 60, false)
-	figs := sc.versus(probes.DTLBMissPct, "", false)
+	figs := sc.versus(probes.DTLBMissPct)
 	if len(figs) != 2 || figs[0].text != "run n/a" || figs[1].text != "│ base n/a" {
 		t.Errorf("got %v", figs)
 	}
 	st.Compare = false
-	if figs := sc.versus(probes.TPS, "", false); figs != nil {
+	if figs := sc.versus(probes.TPS); figs != nil {
 		t.Errorf("not comparing, and yet %v", figs)
 	}
 }

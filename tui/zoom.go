@@ -151,7 +151,7 @@ func (sc *scene) figures(m probes.Metric, label string, now probes.Value) []fig 
 	}
 	cells := []fig{
 		{text(now.V, now.OK()), stOne, 0}, {text(mean, ok), stPlain, 0}, {text(low, ok), stPlain, 0}, {text(high, ok), stPlain, 0},
-		{figureText(m, run, false), stValue, 0}, {figureText(m, base, false), stBase, 0},
+		{figureText(m, run), stValue, 0}, {figureText(m, base), stBase, 0},
 	}
 	if sc.st.Baseline == nil {
 		cells[5] = fig{"-", stDim, 0}
