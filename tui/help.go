@@ -43,7 +43,8 @@ func helpKeys(st *trial.State) [][2]string {
 		mode = st.Mode
 	}
 	if mode == trial.Replaying {
-		keys = append(keys, [2]string{"space", "pause and play the replay"}, [2]string{"← →", "step back and forward; shift for ten samples"})
+		keys = append(keys, [2]string{"space", "pause and play the replay"}, [2]string{"← →", "step back and forward; shift for ten samples"},
+			[2]string{"B", "choose a stored run as the baseline"})
 	} else {
 		if st != nil && len(st.Loads) > 0 {
 			keys = append(keys,

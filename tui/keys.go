@@ -81,18 +81,17 @@ func (m *Model) liveKey(k string) tea.Cmd {
 
 // modeKey handles the keys that depend on the kind of session.
 func (m *Model) modeKey(k string) tea.Cmd {
+	if k == "B" {
+		m.overlay = &baselines{}
+		return m.list
+	}
 	if m.st.Mode == trial.Replaying {
-		if k == "space" {
-			m.engine.Do(trial.Seek{Pause: true})
-		}
+		m.replayKey(k)
 		return nil
 	}
 	switch k {
 	case "b":
 		m.engine.Do(trial.SaveBaseline{})
-	case "B":
-		m.overlay = &baselines{}
-		return m.list
 	case "l":
 		m.overlay = &scenarios{}
 	case "h":
@@ -107,6 +106,25 @@ func (m *Model) modeKey(k string) tea.Cmd {
 		m.digit(k)
 	}
 	return nil
+}
+
+// replayKey handles the keys of a replay. Those that only a session can do are
+// sent on, too: the replay says why they do nothing.
+func (m *Model) replayKey(k string) {
+	switch k {
+	case "space":
+		m.engine.Do(trial.Seek{Pause: true})
+	case "b":
+		m.engine.Do(trial.SaveBaseline{})
+	case "l":
+		m.engine.Do(trial.ToggleLoad{})
+	case "h":
+		m.engine.Do(trial.SetPages{})
+	case "+", "=", "-":
+		m.engine.Do(trial.SetInterval{})
+	default:
+		m.digit(k)
+	}
 }
 
 // digit starts or stops the scenario of a digit key.

@@ -81,7 +81,9 @@ func TestKeysAskTheEngine(t *testing.T) {
 		{"a question takes the keys", question, "c e 1", nil},
 		{"pause a replay", replay, "space", []trial.Command{trial.Seek{Pause: true}}},
 		{"seek in a replay", replay, "left right shift+right", []trial.Command{trial.Seek{By: -1}, trial.Seek{By: 1}, trial.Seek{By: 10}}},
-		{"no load in a replay", replay, "1 b h", nil},
+		{"a replay says why not", replay, "1 b l h + -", []trial.Command{trial.ToggleLoad{Key: 1}, trial.SaveBaseline{},
+			trial.ToggleLoad{}, trial.SetPages{}, trial.SetInterval{}, trial.SetInterval{}}},
+		{"a letter that means nothing in a replay", replay, "z", nil},
 		{"inspect", run, "enter enter", []trial.Command{trial.Inspect{Pid: 41384}}},
 		{"inspect another", run, "down enter enter", []trial.Command{trial.Inspect{Pid: 41383}}},
 		{"freezing asks for nothing", run, "space space", nil},
@@ -156,6 +158,19 @@ func TestChooseBaseline(t *testing.T) {
 	last := next.(Model)
 	if !strings.Contains(last.screen(), "permission denied") {
 		t.Error("the list does not say why it cannot be read")
+	}
+}
+
+func TestReplayTakesABaseline(t *testing.T) {
+	e := &fakeEngine{runs: []trial.RunInfo{{Name: "point-select-2MB", Complete: true, Created: epoch}}}
+	m, cmd := press(t, e, demo{seconds: 20, mode: trial.Replaying}.state(), "B")
+	if cmd == nil {
+		t.Fatal("B does nothing")
+	}
+	next, _ := m.Update(cmd())
+	next.Update(keyPress("enter"))
+	if want := []trial.Command{trial.ChooseBaseline{Name: "point-select-2MB"}}; !reflect.DeepEqual(e.asked, want) {
+		t.Errorf("got %v, want %v", e.asked, want)
 	}
 }
 
