@@ -24,6 +24,14 @@ const (
 	MaxInterval = time.Minute
 )
 
+// How long a sample waits for its reads, and a read may take, where the interval
+// is long: somebody waits for the sample of a mark, and a hung read must not
+// keep a probe for minutes.
+const (
+	longestRead = 2 * time.Second
+	longestWait = longestRead + 200*time.Millisecond // for the news that it was too long
+)
+
 // Sampler reads all its probes at a steady interval. Each probe has one read in
 // flight at most and a deadline; a read that is late comes with the next
 // sample, so nothing is lost and nobody waits for it.
@@ -35,8 +43,8 @@ type Sampler struct {
 
 // request is done by the goroutine of Run between two ticks.
 type request struct {
-	do   func(ctx context.Context, r *run)
-	done chan struct{}
+	do   func(ctx context.Context, r *run) error
+	done chan error // has room for the outcome: nobody may be waiting any more
 }
 
 // NewSampler returns a sampler that ticks every interval once Run is called.
@@ -55,40 +63,62 @@ func clampInterval(d time.Duration) time.Duration {
 // Add gives the sampler one more probe from the next sample on. Its name must
 // be new.
 func (s *Sampler) Add(ctx context.Context, p Probe) error {
-	var err error
-	e := s.ask(ctx, func(ctx context.Context, r *run) { err = r.add(ctx, p) })
-	return errors.Join(e, err)
+	return s.ask(ctx, func(ctx context.Context, r *run) error { return r.add(ctx, p) })
 }
 
-// Remove takes the probe of that name out and returns when no read of it is in
-// flight any more. The caller closes it.
+// Remove takes the probe of that name out, cancels its read and returns when
+// none is in flight any more. The caller closes it. With ctx's error the probe is
+// out, or will be, but may still be read.
 func (s *Sampler) Remove(ctx context.Context, name string) error {
-	return s.ask(ctx, func(_ context.Context, r *run) { r.remove(name) })
+	var gone chan struct{}
+	err := s.ask(ctx, func(_ context.Context, r *run) error {
+		gone = r.remove(name)
+		return nil
+	})
+	if err != nil || gone == nil {
+		return err
+	}
+	select {
+	case <-gone:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for the last read of probe %s: %w", name, ctx.Err())
+	}
 }
 
 // Mark takes a sample at once that carries the marks, and returns when it has
-// been emitted. The next tick follows one interval later.
+// been emitted: after longestWait at most, once the sampler gets to it. The next
+// tick follows one interval later.
 func (s *Sampler) Mark(ctx context.Context, marks ...Mark) error {
-	return s.ask(ctx, func(_ context.Context, r *run) { r.sample(marks) })
+	return s.ask(ctx, func(_ context.Context, r *run) error {
+		r.sample(marks)
+		return nil
+	})
 }
 
 // SetInterval changes the time between ticks, within MinInterval and MaxInterval.
 func (s *Sampler) SetInterval(ctx context.Context, d time.Duration) error {
-	return s.ask(ctx, func(_ context.Context, r *run) {
+	return s.ask(ctx, func(_ context.Context, r *run) error {
 		r.interval = clampInterval(d)
 		if next := time.Now().Add(r.interval); next.Before(r.due) {
 			r.due = next
 		}
+		return nil
 	})
 }
 
-// ask has Run's goroutine do something and waits for it.
-func (s *Sampler) ask(ctx context.Context, do func(context.Context, *run)) error {
-	q := request{do, make(chan struct{})}
+// ask has Run's goroutine do something and waits for its outcome, or for the end
+// of ctx; what it was asked for is done all the same.
+func (s *Sampler) ask(ctx context.Context, do func(context.Context, *run) error) error {
+	q := request{do, make(chan error, 1)}
 	select {
 	case s.requests <- q:
-		<-q.done
-		return nil
+		select {
+		case err := <-q.done:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	case <-s.stopped:
 		return ErrSamplerStopped
 	case <-ctx.Done():
@@ -113,8 +143,7 @@ func (s *Sampler) Run(ctx context.Context, emit func(Sample)) error {
 			r.sample(nil)
 			return nil
 		case q := <-s.requests:
-			q.do(reads, r)
-			close(q.done)
+			q.done <- q.do(reads, r)
 		case <-timer.C:
 			r.sample(nil)
 		case res := <-r.results:
@@ -140,6 +169,8 @@ type run struct {
 type reader struct {
 	probe   Probe
 	trigger chan time.Duration // the deadline of one read; closed to end
+	cancel  context.CancelFunc // ends a read in flight
+	gone    chan struct{}      // closed when the goroutine has returned
 	busy    bool
 	begun   time.Time
 	// done is a finished read that no sample has taken yet.
@@ -157,9 +188,11 @@ func (r *run) add(ctx context.Context, p Probe) error {
 			return fmt.Errorf("adding probe: there is one named %q already", p.Name())
 		}
 	}
-	rd := &reader{probe: p, trigger: make(chan time.Duration)}
+	ctx, cancel := context.WithCancel(ctx)
+	rd := &reader{probe: p, trigger: make(chan time.Duration), cancel: cancel, gone: make(chan struct{})}
 	r.readers = append(r.readers, rd)
 	r.wg.Go(func() {
+		defer close(rd.gone)
 		for deadline := range rd.trigger {
 			r.results <- result{rd, readOnce(ctx, p, deadline)}
 		}
@@ -204,18 +237,23 @@ func missing(p Probe, b Batch, err error) []Miss {
 	return out
 }
 
-func (r *run) remove(name string) {
+// remove takes a reader out and returns what is closed when it has read for the
+// last time; nil where there is none of that name.
+func (r *run) remove(name string) chan struct{} {
 	for i, rd := range r.readers {
-		if rd.probe.Name() != name {
-			continue
+		if rd.probe.Name() == name {
+			rd.let()
+			r.readers = append(r.readers[:i:i], r.readers[i+1:]...)
+			return rd.gone
 		}
-		for rd.busy {
-			r.finish(<-r.results)
-		}
-		close(rd.trigger)
-		r.readers = append(r.readers[:i:i], r.readers[i+1:]...)
-		return
 	}
+	return nil
+}
+
+// let ends the reader's goroutine, once its read in flight has returned.
+func (rd *reader) let() {
+	rd.cancel()
+	close(rd.trigger)
 }
 
 // finish keeps the outcome of a read until a sample takes it.
@@ -228,14 +266,14 @@ func (r *run) finish(res result) {
 // read ended since the last sample gives that read instead of a new one.
 func (r *run) sample(marks []Mark) {
 	now := time.Now()
-	deadline := max(r.interval, time.Second)
+	deadline := min(max(r.interval, time.Second), longestRead)
 	for _, rd := range r.readers {
 		if !rd.busy && rd.done == nil {
 			rd.busy, rd.begun = true, time.Now()
 			rd.trigger <- deadline
 		}
 	}
-	r.await(r.interval * 8 / 10)
+	r.await(min(r.interval*8/10, longestWait))
 	s := Sample{Seq: r.seq, At: now, T: now.Sub(r.start), Marks: marks, OwnCPU: ownCPU()}
 	for _, rd := range r.readers {
 		if rd.done == nil {
@@ -288,10 +326,11 @@ func lateBatch(rd *reader) Batch {
 	return b
 }
 
-// end lets the readers go and waits for them.
+// end lets the readers go and waits for them; what they still read is for no
+// sample.
 func (r *run) end() {
 	for _, rd := range r.readers {
-		close(rd.trigger)
+		rd.let()
 	}
 	gone := make(chan struct{})
 	go func() {

@@ -203,3 +203,68 @@ func TestSetIntervalBringsTheNextTickForward(t *testing.T) {
 		}
 	})
 }
+
+// stuckProbe hangs until its context ends.
+type stuckProbe struct{ fakeProbe }
+
+func (p *stuckProbe) Read(ctx context.Context) (Batch, error) {
+	<-ctx.Done()
+	return Batch{}, ctx.Err()
+}
+
+func TestHungProbeHoldsNobodyForTheLengthOfAnInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sampling(t, time.Minute, 90*time.Second, func(ctx context.Context, s *Sampler) {
+			took := func(what string, most time.Duration, do func() error) {
+				begun := time.Now()
+				if err := do(); err != nil {
+					t.Errorf("%s: %v", what, err)
+				}
+				if d := time.Since(begun); d > most {
+					t.Errorf("%s took %v, want %v at most", what, d, most)
+				}
+			}
+			took("a mark", 3*time.Second, func() error { return s.Mark(ctx, Mark{LoadStarted, "x"}) })
+			time.Sleep(61 * time.Second) // a read is in flight
+			took("taking it out", 3*time.Second, func() error { return s.Remove(ctx, "stuck") })
+			took("another mark", 0, func() error { return s.Mark(ctx, Mark{LoadStopped, "x"}) })
+		}, &stuckProbe{fakeProbe{name: "stuck"}})
+	})
+}
+
+// deafProbe hangs whatever its context says, as a read of a file can.
+type deafProbe struct {
+	fakeProbe
+	free chan struct{}
+}
+
+func (p *deafProbe) Read(context.Context) (Batch, error) {
+	<-p.free
+	return Batch{}, nil
+}
+
+func TestRequestsEndWithTheirContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &deafProbe{fakeProbe{name: "deaf"}, make(chan struct{})}
+		got := sampling(t, 10*time.Second, 30*time.Second, func(ctx context.Context, s *Sampler) {
+			short, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
+			defer cancel()
+			begun := time.Now()
+			if err := s.Mark(short); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("mark: %v", err)
+			}
+			short, cancel = context.WithTimeout(ctx, 5*time.Second)
+			defer cancel()
+			if err := s.Remove(short, "deaf"); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("remove: %v, want that a read is still in flight", err)
+			}
+			if d := time.Since(begun); d > 6*time.Second {
+				t.Errorf("both took %v", d)
+			}
+			close(p.free)
+		}, p)
+		if len(got) < 3 {
+			t.Errorf("%d samples: a hung probe stops the others", len(got))
+		}
+	})
+}
