@@ -31,14 +31,14 @@ func columns() []column {
 		{"ROLE", 13, true, 2, words(func(b *probes.BackendRow) string { return roleText(b) })},
 		{"STATE", 7, true, 5, words(func(b *probes.BackendRow) string { return stateText(b.State) })},
 		{"PAGE TABLES", 17, false, 0, drawPageTables},
-		{"kB/s", 7, false, 6, rate(func(r *probes.BackendRates) string { return signed(r.PageTables) })},
-		{"HUGETLB", 8, false, 7, memory(func(m *probes.BackendMem) uint64 { return m.Hugetlb })},
-		{"SHARED", 8, false, 7, memory(func(m *probes.BackendMem) uint64 { return m.Shmem })},
-		{"PRIVATE", 8, false, 8, memory(func(m *probes.BackendMem) uint64 { return m.Private })},
+		{"kB/s", 7, false, 8, rate(func(r *probes.BackendRates) string { return signed(r.PageTables) })},
+		{"HUGETLB", 8, false, 6, memory(func(m *probes.BackendMem) uint64 { return m.Hugetlb })},
+		{"SHARED", 8, false, 6, memory(func(m *probes.BackendMem) uint64 { return m.Shmem })},
+		{"PRIVATE", 8, false, 10, memory(func(m *probes.BackendMem) uint64 { return m.Private })},
 		{"FAULTS/s", 8, false, 3, rate(func(r *probes.BackendRates) string { return trial.Short(r.MinorFaults + r.MajorFaults) })},
 		{"USR%", 5, false, 4, rate(func(r *probes.BackendRates) string { return fmt.Sprintf("%.0f", r.UserPct) })},
 		{"SYS%", 5, false, 4, rate(func(r *probes.BackendRates) string { return fmt.Sprintf("%.0f", r.KernelPct) })},
-		{"AGE", 7, false, 12, func(c *canvas, x, y, w int, b *probes.BackendRow, t *tableView) {
+		{"AGE", 7, false, 9, func(c *canvas, x, y, w int, b *probes.BackendRow, t *tableView) {
 			text := ""
 			if !b.Started.IsZero() {
 				text = age(t.at.Sub(b.Started))
@@ -49,7 +49,7 @@ func columns() []column {
 		{"DATABASE", 10, true, 13, words(func(b *probes.BackendRow) string { return b.Database })},
 		{"USER", 10, true, 14, words(func(b *probes.BackendRow) string { return b.User })},
 		{"APPLICATION", 14, true, 15, words(func(b *probes.BackendRow) string { return b.App })},
-		{"QUERY", minQuery, true, 9, func(c *canvas, x, y, w int, b *probes.BackendRow, _ *tableView) {
+		{"QUERY", minQuery, true, 7, func(c *canvas, x, y, w int, b *probes.BackendRow, _ *tableView) {
 			c.text(x, y, w, truncate(clean(head(b.Query)), w), stDim)
 		}},
 	}
@@ -92,7 +92,9 @@ func widen(cols []column, rest int) {
 	}
 }
 
-// rank puts a column of memory behind the others where no process has any.
+// rank gives one place to the shared memory that a process has touched: huge
+// pages where any process has them, else shared pages. The other one comes after
+// what both page modes show; what no process has goes last.
 func (v *tableView) rank(cols []column) {
 	huge, shared := false, false
 	for i := range v.rows {
@@ -101,8 +103,11 @@ func (v *tableView) rank(cols []column) {
 		}
 	}
 	for i := range cols {
-		if cols[i].title == "HUGETLB" && !huge || cols[i].title == "SHARED" && !shared {
+		switch {
+		case cols[i].title == "HUGETLB" && !huge, cols[i].title == "SHARED" && huge && !shared:
 			cols[i].drop += 20
+		case cols[i].title == "SHARED" && huge:
+			cols[i].drop += 5
 		}
 	}
 }

@@ -28,7 +28,7 @@ func (d demo) state() trial.State {
 	st := trial.State{
 		Seq: 100, At: epoch.Add(time.Duration(d.seconds) * time.Second), Mode: orMode(d.mode), Phase: trial.Ready,
 		Host: probes.Host{Hostname: "db1", OS: "Debian GNU/Linux 12", Kernel: "6.18.2-amd64", CPUs: 8, MemTotalKB: 32 << 20,
-			THP: map[string]string{"enabled": "madvise"}},
+			THP: map[string]string{"enabled": "madvise"}, Pools: []probes.Pool{{PageKB: 2048}}},
 		Server: probes.ServerInfo{Version: "17.6", Where: "socket /run/postgresql:5432", Database: "postgres",
 			Started: epoch.Add(-12 * 24 * time.Hour), SharedBuffersKB: 4 << 20,
 			HugePages: probes.HugePages{Requested: "try", InUse: "off", PageKB: 4, Proof: "smaps KernelPageSize", Needed: 2109, Short: 44}},

@@ -148,11 +148,19 @@ func loadFig(l trial.LoadState) fig {
 
 // busyFigs are the loads that are on, in a few cells each.
 func busyFigs(st *trial.State) []fig {
-	var figs []fig
-	for _, l := range running(st) {
-		figs = append(figs, fig{fmt.Sprintf("● %d %s", l.Key, clock(l.Elapsed)), stGood, 2})
+	on := running(st)
+	var words []string
+	for _, l := range on {
+		word := "●" + strconv.Itoa(l.Key)
+		if len(on) < 3 {
+			word += " " + clock(l.Elapsed)
+		}
+		words = append(words, word)
 	}
-	return figs
+	if len(words) == 0 {
+		return nil
+	}
+	return []fig{{strings.Join(words, " "), stGood, 1}}
 }
 
 func orElse(s, other string) string {

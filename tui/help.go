@@ -68,6 +68,9 @@ func helpKeys(st *trial.State) [][2]string {
 	return append(keys, [2]string{"q", "quit"})
 }
 
+// ownCPU says what the figure in the first line is.
+const ownCPU = "CPU time of pgtlb itself, in percent of one CPU: 100 % is one CPU in use all the time. While a scenario runs, the load driver is in it."
+
 func (h *help) lines(m *Model, w int) []para {
 	out := []para{{"Keys", stTitle}}
 	for _, k := range helpKeys(m.shown()) {
@@ -89,6 +92,7 @@ func (h *help) lines(m *Model, w int) []para {
 		{"run is the mean since the load started, base the baseline's over the same length. One pair of runs has no known spread: a small difference between them proves nothing.", stPlain},
 	}, w)...)
 	out = append(out, para{}, para{"Words", stTitle})
+	out = append(out, lines([]para{{"own CPU (%)", stValue}, {ownCPU, stPlain}}, w)...)
 	for _, metric := range probes.Catalogue() {
 		head := metric.Title
 		if metric.Unit != "" {

@@ -71,6 +71,7 @@ func TestKeysAskTheEngine(t *testing.T) {
 		{"longer interval", run, "-", []trial.Command{trial.SetInterval{Every: 2 * time.Second}}},
 		{"longest interval", slow, "-", nil},
 		{"2 MB pages", run, "h down enter", []trial.Command{trial.SetPages{Pages: "2MB"}}},
+		{"pages that the machine does not have", run, "h down down enter", nil},
 		{"pages menu closed", run, "h down esc", nil},
 		{"no page menu outside the lab", watch, "h enter", nil},
 		{"scenario list", run, "l down enter", []trial.Command{trial.ToggleLoad{Key: 2}}},

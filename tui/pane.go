@@ -41,6 +41,7 @@ type pane struct {
 	spark   line  // for the short form
 	// metrics are those that the zoomed pane explains.
 	metrics []string
+	own     bool     // the zoomed pane says what pgtlb itself takes
 	labels  []string // instances that the zoomed pane lists apart
 }
 

@@ -38,7 +38,7 @@ func (sc *scene) dtlbPane() pane {
 // cyclesPane stacks user and kernel: cycles where the CPU counts them, else CPU
 // time, which is called time.
 func (sc *scene) cyclesPane() pane {
-	p := pane{title: "Cycles/s", metrics: []string{
+	p := pane{title: "Cycles/s", own: true, metrics: []string{
 		probes.CyclesUser, probes.CyclesKernel, probes.Cycles, probes.Instructions, probes.CPUUser, probes.CPUKernel, probes.CPUIdle, probes.CPUSteal}}
 	user, kernel := probes.CyclesUser, probes.CyclesKernel
 	if !sc.has(user) || !sc.has(kernel) {
@@ -70,7 +70,9 @@ func (sc *scene) cyclesPane() pane {
 		}
 		p.chart.stack, p.chart.nice = false, nil
 		p.chart.lines = append(p.chart.lines, sc.baseline(user, ""), sc.baseline(kernel, ""))
-		p.foot = sc.nowFig(u, trial.Short, stOne, "user ", 9)
+		if u.OK() {
+			p.foot = sc.nowFig(u, trial.Short, stOne, "user ", 9)
+		}
 		return p
 	}
 	p.figs = append(sc.nowFig(u, trial.Short, stOne, "user ", 1), sc.nowFig(k, trial.Short, stThree, "kernel ", 0)...)

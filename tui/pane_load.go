@@ -83,7 +83,9 @@ func (sc *scene) latencyPane() pane {
 		p.chart = sc.latencyChart(
 			sc.line(probes.LatencyP50, "", stOne, '*'), sc.line(probes.LatencyP99, "", stThree, '^'),
 			sc.baseline(probes.LatencyP50, ""), sc.baseline(probes.LatencyP99, ""))
-		p.foot = sc.nowFig(sc.now(probes.LatencyP50, ""), trial.Short, stOne, "p50 ", 9)
+		if p50 := sc.now(probes.LatencyP50, ""); p50.OK() {
+			p.foot = sc.nowFig(p50, trial.Short, stOne, "p50 ", 9)
+		}
 		return p
 	}
 	p.chart = sc.latencyChart(

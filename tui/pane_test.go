@@ -1,9 +1,12 @@
 package tui
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"pgtlb/probes"
 	"pgtlb/workload/trial"
@@ -67,6 +70,99 @@ func TestPaneTitleFits(t *testing.T) {
 		if title, figs := p.fit(c.w); title != c.title || text(figs) != c.figs {
 			t.Errorf("%d cells: %q %q, want %q %q", c.w, title, text(figs), c.title, c.figs)
 		}
+	}
+}
+
+// While the second sample is on its way the panes say so, and not that there is
+// nothing to measure.
+func TestWaitingForTheSecondSample(t *testing.T) {
+	st := demo{seconds: 1, mode: trial.Watching}.state()
+	st.History[0].Values = map[probes.Key]probes.Value{}
+	for _, size := range [][2]int{{120, 40}, {80, 24}} {
+		screen := Snapshot(st, Options{}, size[0], size[1])
+		if strings.Contains(screen, "not measured") || strings.Count(screen, "waiting for the second sample") < 3 {
+			t.Errorf("%v:\n%s", size, screen)
+		}
+	}
+}
+
+// Both page modes show the same columns, query and age among them; only the
+// memory that shared buffers lie in changes its name.
+func TestColumnsOfBothPageModes(t *testing.T) {
+	titles := func(hugetlb uint64, w int) string {
+		st := demo{seconds: 20, loads: 1}.state()
+		rows := st.Last().Backends
+		for i := range rows {
+			rows[i].Mem.Hugetlb = hugetlb
+		}
+		var words []string
+		for _, c := range fitColumns(w, (&table{}).view(&st)) {
+			words = append(words, c.title)
+		}
+		return strings.Join(words, " ")
+	}
+	for w, want := range map[int]string{
+		76:  "PID ROLE STATE PAGE TABLES kB/s FAULTS/s USR% SYS%",
+		116: "PID ROLE STATE PAGE TABLES kB/s SHARED FAULTS/s USR% SYS% AGE QUERY",
+	} {
+		if got := titles(0, w); got != want {
+			t.Errorf("%d cells: %s", w, got)
+		}
+		if got := titles(4096, w); got != strings.Replace(want, "SHARED", "HUGETLB", 1) {
+			t.Errorf("%d cells, huge pages: %s", w, got)
+		}
+	}
+}
+
+// The smallest screen names both loads that run, with their time.
+func TestTwoLoadsOnTheSmallestScreen(t *testing.T) {
+	screen := ansi.Strip(Snapshot(demo{seconds: 90, loads: 2}.state(), Options{}, 40, 12))
+	if first, _, _ := strings.Cut(screen, "\n"); !strings.Contains(first, "●1 01:24 ●2 01:24") || !strings.Contains(first, "FELL BACK") {
+		t.Errorf("the first line is %q", first)
+	}
+}
+
+// A name has the room that it needs before the scope has any, and at 80 columns
+// the newest value has its place.
+func TestValueColumns(t *testing.T) {
+	rows := []valueRow{{title: "page faults of the server /s"}}
+	for w, want := range map[int]string{112: "METRIC 28 NOW 12 RUN 12 BASE 12 DIFFERENCE 12 SCOPE 26", 74: "METRIC 28 NOW 8 RUN 8 BASE 8 DIFFERENCE 11",
+		66: "METRIC 28 RUN 8 BASE 8 DIFFERENCE 11", 34: "METRIC 12 RUN 9 DIFFERENCE 9"} {
+		var words []string
+		for _, c := range valueColumns(w, rows) {
+			words = append(words, fmt.Sprint(c.title, " ", c.w))
+		}
+		if got := strings.Join(words, " "); got != want {
+			t.Errorf("%d cells: %s, want %s", w, got, want)
+		}
+	}
+}
+
+// A restart's step shows how far it is in full; the bar gives the room.
+func TestStepDetailBeforeBar(t *testing.T) {
+	st := demo{seconds: 30}.state()
+	st.Phase = trial.Changing
+	st.Steps = []trial.Step{{Name: "prewarm", Done: 97_400, Total: 97_400, Unit: "pages", State: trial.StepRunning, Detail: "table and index"}}
+	for _, size := range [][2]int{{120, 40}, {80, 24}} {
+		if screen := Snapshot(st, Options{NoColor: true}, size[0], size[1]); !strings.Contains(ansi.Strip(screen), "97.4 k of 97.4 k pages") {
+			t.Errorf("%v:\n%s", size, screen)
+		}
+	}
+}
+
+// pgtlb's own CPU time is said to be of one CPU.
+func TestOwnCPUIsOfOneCPU(t *testing.T) {
+	st := demo{seconds: 30}.state()
+	if screen := ansi.Strip(Snapshot(st, Options{}, 120, 50, "tab", "tab", "tab", "tab", "tab", "enter")); !strings.Contains(screen, "own CPU, of 1 CPU") {
+		t.Errorf("the zoom says nothing of it:\n%s", screen)
+	}
+	m, _ := press(t, &fakeEngine{}, st)
+	glossary := ""
+	for _, p := range (&help{}).lines(&m, 92) {
+		glossary += p.text + " "
+	}
+	if !strings.Contains(glossary, "in percent of one CPU") {
+		t.Error("the glossary says nothing of it")
 	}
 }
 

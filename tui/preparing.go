@@ -84,7 +84,8 @@ func drawStep(c *canvas, r rect, s trial.Step, turn int) {
 	c.fit(r.x+2, r.y, nameW, clean(s.Name), text)
 	x, w := r.x+2+nameW+1, r.w-nameW-3
 	if s.State == trial.StepRunning && s.Total > 0 {
-		bar := min(24, w/2)
+		// The words go before the length of the bar.
+		bar := min(24, max(min(12, w/2), w-1-textWidth(stepDetail(s))))
 		drawBar(c, x, r.y, bar, float64(s.Done)/float64(s.Total))
 		x, w = x+bar+1, w-bar-1
 	}
@@ -171,7 +172,7 @@ func drawChanging(c *canvas, st *trial.State, turn int) {
 		title = "Stopping"
 	}
 	steps := tailSteps(st.Steps, c.h-6)
-	in := box(c, title, 76, max(1, len(steps)), "")
+	in := box(c, title, 92, max(1, len(steps)), "")
 	if len(steps) == 0 {
 		c.text(in.x, in.y, in.w, "working …", stDim)
 	}

@@ -162,6 +162,10 @@ func (sc *scene) metric(id string) probes.Metric {
 	return probes.MustLookup(id)
 }
 
+// settled is the number of frames from which on every source has been read
+// twice: the server's are opened after the machine's.
+const settled = 3
+
 // why says why none of the metrics can be shown, with what would help. The
 // first reason known counts.
 func (sc *scene) why(ids ...string) probes.Miss {
@@ -170,8 +174,11 @@ func (sc *scene) why(ids ...string) probes.Miss {
 			return m
 		}
 	}
-	if sc.last == nil {
+	switch {
+	case sc.last == nil:
 		return probes.Miss{Reason: "waiting for the first two samples"}
+	case len(sc.st.History) < settled:
+		return probes.Miss{Reason: "waiting for the second sample"}
 	}
 	return probes.Miss{Reason: sc.last.Get(ids[0]).Missing}
 }

@@ -26,7 +26,7 @@ func (v *values) draw(c *canvas, m *Model) {
 	head := "run: " + runLabel(st) + "    base: " + baseLabel(st)
 	c.text(in.x, in.y, in.w, truncate(head, in.w), stDim)
 	body := rect{in.x, in.y + 2, in.w, in.h - 3}
-	cols := valueColumns(in.w)
+	cols := valueColumns(in.w, rows)
 	x := body.x
 	for _, col := range cols {
 		place(c, x, body.y, col.w, col.title, stDim, col.right)
@@ -58,7 +58,7 @@ func runLabel(st *trial.State) string {
 
 func baseLabel(st *trial.State) string {
 	if st.Baseline == nil {
-		return "none (b takes the run, B chooses a stored one)"
+		return "none (b or B takes one)"
 	}
 	return clean(orElse(st.Baseline.Label, st.Baseline.Name))
 }
@@ -70,18 +70,37 @@ type valueColumn struct {
 	right bool
 }
 
-// valueColumns gives the scope what is left, and drops it and "now" when narrow.
-func valueColumns(w int) []valueColumn {
-	cols := []valueColumn{{"METRIC", 26, false}, {"NOW", 12, true}, {"RUN", 12, true}, {"BASE", 12, true}, {"DIFFERENCE", 12, true}}
-	switch rest := w - 26 - 4*14; {
-	case rest >= 12:
-		return append(cols, valueColumn{"SCOPE", rest - 2, false})
-	case rest >= 0:
-		return cols
-	case w >= 26+3*12:
-		return []valueColumn{cols[0], {"RUN", 10, true}, {"BASE", 10, true}, {"DIFFERENCE", 10, true}}
+// The widths of the metric's column: with less than metricMin a name says too
+// little, and a figure goes instead.
+const (
+	metricMin = 26
+	scopeMin  = 12
+)
+
+// valueColumns gives the metric what its longest name needs. On a wide screen
+// the scope takes the rest; on a narrow one "now" and then the base make room.
+func valueColumns(w int, rows []valueRow) []valueColumn {
+	name := metricMin
+	for _, r := range rows {
+		name = max(name, textWidth(r.title))
 	}
-	return []valueColumn{{"METRIC", max(8, w-22), false}, {"RUN", 9, true}, {"DIFFERENCE", 9, true}}
+	figures := func(figure, diff int) []valueColumn {
+		return []valueColumn{{"NOW", figure, true}, {"RUN", figure, true}, {"BASE", figure, true}, {"DIFFERENCE", diff, true}}
+	}
+	metric := func(w int) []valueColumn { return []valueColumn{{"METRIC", w, false}} }
+	switch wide, narrow := 4*14, 3*10+13; {
+	case w >= name+wide:
+		cols := append(metric(name), figures(12, 12)...)
+		if rest := w - name - wide - 2; rest >= scopeMin {
+			cols = append(cols, valueColumn{"SCOPE", rest, false})
+		}
+		return cols
+	case w >= metricMin+narrow:
+		return append(metric(min(name, w-narrow)), figures(8, 11)...)
+	case w >= metricMin+narrow-10:
+		return append(metric(min(name, w-narrow+10)), figures(8, 11)[1:]...)
+	}
+	return append(metric(max(8, w-22)), valueColumn{"RUN", 9, true}, valueColumn{"DIFFERENCE", 9, true})
 }
 
 // valueRow is one metric's line.
@@ -124,11 +143,11 @@ func (r valueRow) draw(c *canvas, x, y int, cols []valueColumn) {
 	}
 }
 
-// unitText is the unit behind a metric's name; sizes and shares carry theirs.
+// unitText is the unit behind a metric's name.
 func unitText(m probes.Metric) string {
 	switch {
-	case m.Unit == "kB" || m.Unit == "%" || m.Unit == "":
-		return ""
+	case m.Unit == "kB" || m.Unit == "%" || m.Unit == "" || m.ID == probes.DTLBMissesPerKInstr:
+		return "" // the figure or the name carries it
 	case m.Kind == probes.Counter && m.Unit == "s":
 		return "CPUs" // seconds per second
 	case m.Kind == probes.Counter && (m.Unit == "µs" || m.Unit == "ms" || m.Unit == "bytes"):

@@ -133,6 +133,10 @@ func (sc *scene) explain(p pane) []block {
 			}
 		}
 	}
+	if p.own && sc.last != nil {
+		have = append(have, block{m: probes.Metric{Title: "own CPU, of 1 CPU", Meaning: ownCPU, Source: "getrusage"},
+			cells: []fig{{percent(sc.last.OwnCPUPct), stOne, 0}}})
+	}
 	return append(have, lack...)
 }
 
