@@ -69,21 +69,13 @@ It needs --lab: the load runs on a private throw-away server.`,
 // what was measured so far.
 func (a *app) benchRun(ctx context.Context, o trial.Options, apdex time.Duration, asJSON bool) error {
 	run, load, err := driven(ctx, o, &follower{progress: a.err})
-	var failed int64
 	if run != nil {
 		b := trial.BuildBench(run, load, apdex)
-		failed = b.Failed
 		if asJSON {
 			err = errors.Join(err, json.NewEncoder(a.out).Encode(b))
 		} else {
 			err = errors.Join(err, trial.WriteResultText(a.out, b))
 		}
 	}
-	switch {
-	case ctx.Err() != nil:
-		return &exitError{exitInterrupted, err}
-	case err == nil && failed > 0:
-		return &exitError{exitNo, fmt.Errorf("%d transactions failed", failed)}
-	}
-	return err
+	return outcome(ctx, err, load.Failed)
 }

@@ -17,10 +17,16 @@ type follower struct {
 	progress io.Writer // steps and messages
 	lines    io.Writer // one line per sample; nil prints none
 	header   string
+	sized    bool   // the size of the data is printed
 	seq      uint64 // of the frame printed last
 	printed  bool
 	steps    map[string]trial.StepState
 	last     trial.Notice
+}
+
+// say prints one line of progress. Its text may come from the server.
+func (f *follower) say(format string, args ...any) {
+	_, _ = fmt.Fprintln(f.progress, probes.Clean(fmt.Sprintf(format, args...)))
 }
 
 // show prints what is new in a state.
@@ -33,11 +39,16 @@ func (f *follower) show(st *trial.State) {
 		if s.State != trial.StepDone {
 			continue
 		}
-		_, _ = fmt.Fprintf(f.progress, "%-12s %5.1f s  %s\n", s.Name, s.Took.Seconds(), s.Detail)
+		f.say("%-12s %5.1f s  %s", s.Name, s.Took.Seconds(), s.Detail)
+	}
+	if d := st.Dataset; d != nil && !f.sized {
+		f.sized = true
+		f.say("%-12s          %s", "data", workload.DataSize{Rows: d.Rows, TableBytes: d.TableBytes, IndexBytes: d.IndexBytes,
+			SharedBuffers: int64(st.Server.SharedBuffersKB) << 10})
 	}
 	for _, n := range st.Notices {
 		if n.At.After(f.last.At) {
-			_, _ = fmt.Fprintln(f.progress, n.Text)
+			f.say("%s", n.Text)
 			f.last = n
 		}
 	}
@@ -80,10 +91,10 @@ func follow(ctx context.Context, s *trial.Session, f *follower, done func(*trial
 	}
 	err := <-ended
 	for _, l := range s.Farewell() {
-		_, _ = fmt.Fprintln(f.progress, probes.Clean(l))
+		f.say("%s", l)
 	}
 	for _, l := range last.Log {
-		_, _ = fmt.Fprintln(f.progress, "  server log: "+l)
+		f.say("  server log: %s", l)
 	}
 	return last, err
 }
@@ -141,13 +152,22 @@ func driven(ctx context.Context, o trial.Options, f *follower) (*trial.Run, work
 
 // plainLab is the lab without a screen: a line per second, the report at the end.
 func (a *app) plainLab(ctx context.Context, o trial.Options) error {
-	run, _, err := driven(ctx, o, &follower{progress: a.err, lines: a.out})
+	run, load, err := driven(ctx, o, &follower{progress: a.err, lines: a.out})
 	if run != nil {
 		_, _ = fmt.Fprintln(a.out)
 		err = errors.Join(err, trial.WriteMarkdown(a.out, trial.BuildReport(run, nil)))
 	}
-	if ctx.Err() != nil {
+	return outcome(ctx, err, load.Failed)
+}
+
+// outcome is how a driven load ends the program: interrupted, with an error, or
+// with a no where transactions failed.
+func outcome(ctx context.Context, err error, failed int64) error {
+	switch {
+	case ctx.Err() != nil:
 		return &exitError{exitInterrupted, err}
+	case err == nil && failed > 0:
+		return &exitError{exitNo, fmt.Errorf("%d transactions failed", failed)}
 	}
 	return err
 }
