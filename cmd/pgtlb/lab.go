@@ -86,7 +86,7 @@ line per second and the report at the end.`,
 func (a *app) sweep(ctx context.Context) error {
 	lines, err := lab.Sweep(ctx, lab.SweepOptions{})
 	for _, l := range lines {
-		_, _ = fmt.Fprintln(a.out, l)
+		_, _ = fmt.Fprintln(a.out, probes.Clean(l))
 	}
 	if len(lines) == 0 && err == nil {
 		_, _ = fmt.Fprintln(a.out, "nothing was left over")

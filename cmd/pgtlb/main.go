@@ -94,11 +94,15 @@ func run(ctx context.Context, a *app) int {
 
 // complain prints an error for a person: what, where, what to do.
 func (a *app) complain(err error) {
-	text := strings.TrimRight(err.Error(), "\n")
+	lines := strings.Split(strings.TrimRight(err.Error(), "\n"), "\n")
+	for i, l := range lines { // they may hold text of a server or of a file
+		lines[i] = probes.Clean(l)
+	}
+	text := strings.Join(lines, "\n")
 	_, _ = fmt.Fprintln(a.err, "pgtlb: "+text)
 	var u *probes.Unavailable
 	if errors.As(err, &u) && u.Remedy != "" && !strings.Contains(text, u.Remedy) {
-		_, _ = fmt.Fprintln(a.err, "       "+u.Remedy)
+		_, _ = fmt.Fprintln(a.err, "       "+probes.Clean(u.Remedy))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pgtlb/probes"
 	"pgtlb/workload/trial"
 )
 
@@ -55,7 +56,7 @@ the standard output.`,
 			if err := trial.WriteReport(out, r); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(a.err, "report: "+out)
+			_, err = fmt.Fprintln(a.err, "report: "+probes.Clean(out))
 			return err
 		},
 	}

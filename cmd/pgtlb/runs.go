@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pgtlb/probes"
 	"pgtlb/workload/trial"
 )
 
@@ -34,7 +35,7 @@ func (a *app) runs() *cobra.Command {
 				return json.NewEncoder(a.out).Encode(map[string]any{"runs": list})
 			}
 			if len(list) == 0 {
-				_, err := fmt.Fprintf(a.err, "no runs in %s yet; pgtlb lab records one for every load\n", store.Dir())
+				_, err := fmt.Fprintf(a.err, "no runs in %s yet; pgtlb lab records one for every load\n", probes.Clean(store.Dir()))
 				return err
 			}
 			w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
@@ -47,8 +48,8 @@ func (a *app) runs() *cobra.Command {
 				if note == "" && !r.Complete {
 					note = "interrupted"
 				}
-				_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%.0f\t%.0f\t%s\n", mark, r.Name,
-					r.Created.Local().Format("2006-01-02 15:04"), r.Scenario, r.Pages, r.Seconds, r.TPS, note)
+				_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%.0f\t%.0f\t%s\n", mark, probes.Clean(r.Name),
+					r.Created.Local().Format("2006-01-02 15:04"), probes.Clean(r.Scenario), probes.Clean(r.Pages), r.Seconds, r.TPS, probes.Clean(note))
 			}
 			return w.Flush()
 		},

@@ -89,7 +89,7 @@ func (a *app) screen(ctx context.Context, r runner) error {
 	err := <-ended
 	if f, ok := r.(interface{ Farewell() []string }); ok {
 		for _, l := range f.Farewell() {
-			_, _ = fmt.Fprintln(a.out, l)
+			_, _ = fmt.Fprintln(a.out, probes.Clean(l))
 		}
 	}
 	if ctx.Err() != nil {
