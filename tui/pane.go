@@ -33,7 +33,7 @@ type pane struct {
 	shorter []string // titles for when the figures need the room, longest first
 	name    string   // in the short form, where it is not the usual one
 	figs    []fig    // in the title line, right
-	tight   []fig    // the same in fewer words, where figs do not fit
+	tight   [][]fig  // the same in fewer words, where figs do not fit, fewest last
 	foot    []fig    // in the bottom line, left
 	chart   *chart   // nil when there is nothing to draw
 	why     probes.Miss
@@ -119,19 +119,23 @@ func (p pane) drawFoot(c *canvas, r rect, axis string, border style) {
 // whole, else the shortest of both with figures left out.
 func (p pane) fit(w int) (string, []fig) {
 	titles := append([]string{p.title}, p.shorter...)
-	for _, figs := range [][]fig{p.figs, p.tight} {
+	for _, figs := range p.wordings() {
 		for _, title := range titles {
 			if len(figs) > 0 && textWidth(title)+figsWidth(figs) <= w {
 				return title, figs
 			}
 		}
 	}
-	figs := p.tight
-	if figs == nil {
-		figs = p.figs
-	}
 	title := truncate(titles[len(titles)-1], w)
-	return title, fitFigs(figs, w-textWidth(title))
+	return title, fitFigs(p.shortest(), w-textWidth(title))
+}
+
+// wordings are the figures, with fewer words each time.
+func (p pane) wordings() [][]fig { return append([][]fig{p.figs}, p.tight...) }
+
+func (p pane) shortest() []fig {
+	all := p.wordings()
+	return all[len(all)-1]
 }
 
 // drawTitle writes the name left and the figures right into the top border.

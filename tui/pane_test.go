@@ -60,7 +60,7 @@ func TestFaultsComparedByWhatBothHave(t *testing.T) {
 // is left out.
 func TestPaneTitleFits(t *testing.T) {
 	p := pane{title: "Latency p99 ms", shorter: []string{"p99 ms"},
-		figs: []fig{{"now 1", stOne, 4}, {"run 2", stOne, 3}}, tight: []fig{{"1", stOne, 4}, {"run 2", stOne, 3}}}
+		figs: []fig{{"now 1", stOne, 4}, {"run 2", stOne, 3}}, tight: [][]fig{{{"1", stOne, 4}, {"run 2", stOne, 3}}}}
 	for _, c := range []struct {
 		w           int
 		title, figs string

@@ -51,9 +51,12 @@ func shortTitle(sc *scene) []fig {
 
 // inLine are the figures of a pane that has one line of w cells.
 func (p pane) inLine(w int) []fig {
-	figs := p.figs
-	if p.tight != nil && figsWidth(figs) > w {
-		figs = p.tight
+	figs := p.shortest()
+	for _, wording := range p.wordings() {
+		if figsWidth(wording) <= w {
+			figs = wording
+			break
+		}
 	}
 	return fitFigs(append(append([]fig{}, figs...), p.foot...), w)
 }

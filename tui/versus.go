@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"math"
 	"time"
 
 	"pgtlb/probes"
@@ -16,11 +15,14 @@ func (sc *scene) compare(p *pane, id string, format func(float64) string, st sty
 	if figs == nil {
 		return false
 	}
-	p.figs, p.tight = figs, figs
-	// After the end of the run there is no newest value.
-	if now := sc.now(id, ""); now.OK() {
-		p.figs = append(sc.nowFig(now, format, st, "now ", 4), figs...)
-		p.tight = append(sc.nowFig(now, format, st, "", 4), figs...)
+	p.figs = figs
+	now := sc.now(id, "")
+	if !now.OK() {
+		return true // the run has ended
+	}
+	p.figs = append(sc.nowFig(now, format, st, "now ", 4), figs...)
+	for _, word := range []string{"now ", ""} {
+		p.tight = append(p.tight, append([]fig{{word + format(now.V), st, 4}}, figs...))
 	}
 	return true
 }
@@ -59,7 +61,8 @@ func covered(b *trial.BaselineState) string {
 	if b.Ended || seconds > whole-0.5 {
 		word = "whole "
 	}
-	return word + clock(time.Duration(math.Round(seconds))*time.Second)
+	// A tick may come a little early.
+	return word + clock(time.Duration((seconds+0.1)*float64(time.Second)))
 }
 
 // runFigure is a metric of the current or last run.
