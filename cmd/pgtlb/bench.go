@@ -36,22 +36,26 @@ It needs --lab: the load runs on a private throw-away server.`,
 			if apdex <= 0 {
 				return fmt.Errorf("--apdex-t %v: the threshold is a number of milliseconds above 0", apdex)
 			}
-			o, err := l.options(cmd.Context(), a)
+			o, err := l.options()
 			if err != nil {
 				return err
 			}
 			if err := load.apply(&o, args[0]); err != nil {
 				return err
 			}
+			counted, err := probes.ParsePerfScope(scope)
+			if err != nil {
+				return err
+			}
 			store, err := a.writableStore()
 			if err != nil {
 				return err
 			}
-			so := a.session(trial.InLab, store)
-			so.Lab = o
-			if so.Scope, err = probes.ParsePerfScope(scope); err != nil {
+			if o.Cluster.Server, err = l.find(cmd.Context(), a); err != nil {
 				return err
 			}
+			so := a.session(trial.InLab, store)
+			so.Lab, so.Scope = o, counted
 			return a.benchRun(cmd.Context(), so, time.Duration(apdex*float64(time.Millisecond)), asJSON)
 		},
 	}

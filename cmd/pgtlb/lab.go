@@ -34,7 +34,7 @@ line per second and the report at the end.`,
 			if sweep {
 				return a.sweep(cmd.Context())
 			}
-			o, err := l.options(cmd.Context(), a)
+			o, err := l.options()
 			if err != nil {
 				return err
 			}
@@ -45,15 +45,19 @@ line per second and the report at the end.`,
 			} else if err := load.apply(&o, scenario); err != nil {
 				return err
 			}
+			counted, err := probes.ParsePerfScope(scope)
+			if err != nil {
+				return err
+			}
 			store, err := a.writableStore()
 			if err != nil {
 				return err
 			}
-			so := a.session(trial.InLab, store)
-			so.Lab, so.Reports = o, reports
-			if so.Scope, err = probes.ParsePerfScope(scope); err != nil {
+			if o.Cluster.Server, err = l.find(cmd.Context(), a); err != nil {
 				return err
 			}
+			so := a.session(trial.InLab, store)
+			so.Lab, so.Reports, so.Scope = o, reports, counted
 			if !plain && !asJSON && !a.isTerminal() {
 				_, _ = fmt.Fprintf(a.err, "no terminal here: running %s for %d s without a screen\n", scenario, load.seconds)
 				plain = true

@@ -45,8 +45,9 @@ func (l *labFlags) addFlags(cmd *cobra.Command) {
 	f.BoolVarP(&l.yes, "yes", "y", false, "install PostgreSQL without asking where there is none")
 }
 
-// options checks the flags and finds the server programs.
-func (l *labFlags) options(ctx context.Context, a *app) (trial.LabOptions, error) {
+// options checks the flags. The server programs are found by find, once all
+// else has been checked: it may install them.
+func (l *labFlags) options() (trial.LabOptions, error) {
 	if l.rows < 1 {
 		return trial.LabOptions{}, fmt.Errorf("--rows %d: the table needs at least 1 row", l.rows)
 	}
@@ -62,18 +63,26 @@ func (l *labFlags) options(ctx context.Context, a *app) (trial.LabOptions, error
 		}
 		settings[strings.TrimSpace(name)] = strings.TrimSpace(value)
 	}
-	server, err := lab.Find(ctx, l.bindir)
-	if errors.Is(err, lab.ErrNoServer) {
-		server, err = a.offerInstall(ctx, l.yes, err)
-	}
-	if err != nil {
-		return trial.LabOptions{}, err
+	if l.sharedBuffers != "" {
+		if _, err := lab.ParseSize(l.sharedBuffers); err != nil {
+			return trial.LabOptions{}, fmt.Errorf("--shared-buffers: %w", err)
+		}
 	}
 	return trial.LabOptions{
-		Cluster: lab.Options{Server: server, Settings: settings, SharedBuffers: l.sharedBuffers, Pages: pages,
+		Cluster: lab.Options{Settings: settings, SharedBuffers: l.sharedBuffers, Pages: pages,
 			Reserve: l.reserve, OSUser: l.osUser, Keep: l.keep},
 		Rows: l.rows, Seed: l.seed,
 	}, nil
+}
+
+// find finds the server programs or, where there are none, offers to install
+// them.
+func (l *labFlags) find(ctx context.Context, a *app) (lab.Server, error) {
+	server, err := lab.Find(ctx, l.bindir)
+	if errors.Is(err, lab.ErrNoServer) {
+		return a.offerInstall(ctx, l.yes, err)
+	}
+	return server, err
 }
 
 // loadFlags say what is driven.

@@ -34,18 +34,20 @@ text or, with --json, as one JSON object on the standard output.`,
 			if length < 1 {
 				return fmt.Errorf("--time %d: record for at least 1 second", length)
 			}
+			every, err := seconds(interval)
+			if err != nil {
+				return err
+			}
+			counted, err := probes.ParsePerfScope(scope)
+			if err != nil {
+				return err
+			}
 			store, err := a.writableStore()
 			if err != nil {
 				return err
 			}
 			o := a.session(trial.Watching, store)
-			o.Config, o.Record = cfg, time.Duration(length)*time.Second
-			if o.Interval, err = seconds(interval); err != nil {
-				return err
-			}
-			if o.Scope, err = probes.ParsePerfScope(scope); err != nil {
-				return err
-			}
+			o.Config, o.Record, o.Interval, o.Scope = cfg, time.Duration(length)*time.Second, every, counted
 			last, err := follow(cmd.Context(), trial.NewSession(o), &follower{progress: a.err},
 				func(st *trial.State) bool { return st.Recorded != "" })
 			if last.Recorded != "" {
