@@ -35,6 +35,7 @@ func (m *maker) batch(mem *memory, b *Batch, at time.Duration) {
 	f.ProbeTime += b.Took
 	f.Misses = append(f.Misses, b.Misses...)
 	m.readings(mem, b, at)
+	m.missed(mem, b)
 	if len(b.Backends) == 0 {
 		return
 	}
@@ -69,6 +70,18 @@ func (m *maker) readings(mem *memory, b *Batch, at time.Duration) {
 			}
 		default:
 			f.Values[k] = Value{V: r.Value}
+		}
+	}
+}
+
+// missed says of each counter read before, label by label, why it is not there
+// this time.
+func (m *maker) missed(mem *memory, b *Batch) {
+	for _, miss := range b.Misses {
+		for k := range mem.counters {
+			if _, there := m.frame.Values[k]; k.ID == miss.ID && !there {
+				m.frame.Values[k] = Value{Missing: miss.Reason}
+			}
 		}
 	}
 }

@@ -137,6 +137,9 @@ func TestPartOfTheLoadsIsNotTheWhole(t *testing.T) {
 		if v := f.Get(TPS); v.OK() || v.Missing == "not measured" {
 			t.Errorf("%s: %+v, want a reason and no figure", name, v)
 		}
+		if v := f.Of(TPS, "b"); v.OK() || v.Missing == "not measured" {
+			t.Errorf("%s: it has the figure %+v", name, v)
+		}
 		if v := f.Of(TPS, "a"); v.V != 3 {
 			t.Errorf("%s: the other load's is %+v", name, v)
 		}

@@ -239,9 +239,8 @@ func TestStoppingWhileStarting(t *testing.T) {
 			t.Errorf("notice: %s", n.Text)
 		}
 	}
-	if v := x.last.Last().Of(probes.TPS, "point-select"); !v.OK() {
-		t.Errorf("the load that runs now is not measured: %s", v.Missing)
-	}
+	// A read can be late on a busy machine.
+	x.until("the load to be measured", func(st *State) bool { return st.Now().Of(probes.TPS, "point-select").OK() })
 }
 
 // TestExportWhileRunning says that the run goes on, not that it was interrupted.
