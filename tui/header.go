@@ -64,7 +64,8 @@ func (m *Model) pagesOrAlarm(st *trial.State, w int) []fig {
 		if w >= 60 {
 			room = max(48, w-40)
 		}
-		return []fig{{truncate(clean(m.st.Unreachable), room), stAlarm, 0}}
+		// The reason stands at the end.
+		return []fig{{strings.Join(wrapMiddle(clean(m.st.Unreachable), room, 1), ""), stAlarm, 0}}
 	}
 	return pagesFigs(st, w < 60)
 }

@@ -143,7 +143,7 @@ func (p pane) drawTitle(c *canvas, r rect, border style) {
 	if r.w < 8 {
 		return
 	}
-	title, figs := p.fit(r.w - 9)
+	title, figs := p.fit(r.w - 8)
 	x := r.x + 2
 	c.put(x, r.y, " ", stTitle)
 	x += 1 + c.text(x+1, r.y, r.w-6, title, stTitle)

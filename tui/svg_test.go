@@ -35,7 +35,7 @@ func TestWriteSVG(t *testing.T) {
 				text += string(tok) + " "
 			}
 		}
-		if count["circle"] < 500 || count["path"] < 500 || count["text"] < 100 {
+		if count["circle"] < 500 || count["path"] < 300 || count["text"] < 100 {
 			t.Errorf("shapes: %v", count)
 		}
 		if strings.ContainsFunc(text, func(r rune) bool { return r >= 0x2500 && r < 0x25a0 || r >= 0x2800 && r < 0x2900 }) {
