@@ -71,7 +71,7 @@ func TestHangUpWhilePreparing(t *testing.T) {
 func TestQuitAsksWhileALoadRuns(t *testing.T) {
 	box := newSandbox(t)
 	s := box.open(80, 24, smallLab(t)...)
-	s.waitText("● 1 point-select")
+	s.runFor(1, "point-select", 1)
 	s.press("q")
 	s.waitText("Stop it and quit?")
 	s.press("n")
