@@ -85,8 +85,10 @@ func (u *run) drive(ctx context.Context, res *Result) error {
 		u.load.Started()
 	}
 	start = time.Now()
-	err = u.work(ctx, start)
-	res.Elapsed = time.Since(start)
+	if err = ctx.Err(); err == nil { // Started may have taken a while
+		err = u.work(ctx, start)
+		res.Elapsed = time.Since(start)
+	}
 	if u.load.Stopped != nil {
 		u.load.Stopped(err)
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 
@@ -81,6 +80,6 @@ func quote(v string) string {
 
 // isTerminal tells whether a person can see and type.
 func (a *app) isTerminal() bool {
-	out, ok := a.out.(*os.File)
+	out, ok := a.out.(interface{ Fd() uintptr })
 	return ok && term.IsTerminal(int(out.Fd())) && a.in != nil && term.IsTerminal(int(a.in.Fd()))
 }

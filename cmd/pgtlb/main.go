@@ -56,15 +56,34 @@ func (e *exitError) Error() string {
 func (e *exitError) Unwrap() error { return e.err }
 
 func main() {
-	// SIGPIPE is among them because a closed pipe (pgtlb … | head) must not leave
-	// a lab behind. The first signal ends everything in order; a second one is the default
+	// The first signal ends everything in order; a second one is the default
 	// again and ends the process at once.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
 		<-ctx.Done()
 		stop()
 	}()
-	os.Exit(run(ctx, &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, args: os.Args[1:]}))
+	// A closed pipe (pgtlb … | head) must not kill the process and leave a lab
+	// behind: writing fails instead, and the first failure ends everything in order.
+	signal.Ignore(syscall.SIGPIPE)
+	ctx, broken := context.WithCancel(ctx)
+	code := run(ctx, &app{in: os.Stdin, out: &pipe{os.Stdout, broken}, err: &pipe{os.Stderr, broken}, args: os.Args[1:]})
+	broken()
+	os.Exit(code)
+}
+
+// pipe is an output that ends the program when nobody reads it any more.
+type pipe struct {
+	*os.File
+	broken func()
+}
+
+func (p *pipe) Write(b []byte) (int, error) {
+	n, err := p.File.Write(b)
+	if errors.Is(err, syscall.EPIPE) {
+		p.broken()
+	}
+	return n, err
 }
 
 // run executes the command line and returns the exit code.
