@@ -120,7 +120,8 @@ type screen struct {
 	t    *testing.T
 	cmd  *exec.Cmd
 	pty  *os.File
-	term *vt.SafeEmulator
+	mu   sync.Mutex // guards the cells of term
+	term *vt.Emulator
 	done chan struct{} // closed when the terminal is closed from the other side
 }
 
@@ -132,10 +133,10 @@ func (s *sandbox) open(w, h int, args ...string) *screen {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	sc := &screen{t: s.t, cmd: cmd, pty: f, term: vt.NewSafeEmulator(w, h), done: make(chan struct{})}
+	sc := &screen{t: s.t, cmd: cmd, pty: f, term: vt.NewEmulator(w, h), done: make(chan struct{})}
 	go func() {
 		defer close(sc.done)
-		_, _ = io.Copy(sc.term, f)
+		_, _ = io.Copy(writing{sc}, f)
 	}()
 	// What the terminal answers to the program's questions goes back to it.
 	go func() { _, _ = io.Copy(f, sc.term) }()
@@ -153,8 +154,19 @@ func (s *screen) close() {
 	<-s.done
 }
 
+// writing draws what the program writes.
+type writing struct{ *screen }
+
+func (w writing) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.term.Write(p)
+}
+
 // text is what stands on the screen.
 func (s *screen) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var b strings.Builder
 	for y := range s.term.Height() {
 		for x := 0; x < s.term.Width(); x++ {
