@@ -146,13 +146,15 @@ func execAll(t testing.TB, dsn, sql string) {
 
 // selectTask selects rows by id, in one of pgbench's three modes.
 type selectTask struct {
-	mode  string
-	sql   string
-	next  func() (int64, bool)
-	id    int64
-	asked bool
-	err   error
-	seen  func(id int64, affected int64)
+	mode string
+	sql  string
+	// parameterised is sql and the parameter, made once.
+	parameterised string
+	next          func() (int64, bool)
+	id            int64
+	asked         bool
+	err           error
+	seen          func(id int64, affected int64)
 }
 
 // statement is the name under which the tests prepare.
@@ -171,6 +173,9 @@ func (s *selectTask) Next(_ Moment, b []byte) ([]byte, Action) {
 		return b, Stop()
 	}
 	s.id, s.asked = id, true
+	if s.parameterised == "" {
+		s.parameterised = s.sql + "$1;"
+	}
 	if s.mode == "simple" {
 		b, mark := BeginQuery(b)
 		b = append(b, s.sql...)
@@ -180,7 +185,7 @@ func (s *selectTask) Next(_ Moment, b []byte) ([]byte, Action) {
 	name := statement
 	if s.mode == "extended" {
 		name = ""
-		b = AppendParse(b, "", s.sql+"$1;")
+		b = AppendParse(b, "", s.parameterised)
 	}
 	b, mark := BeginBind(b, name, 1)
 	b, value := BeginParam(b)

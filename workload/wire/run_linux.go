@@ -122,25 +122,28 @@ const (
 	grace = 20 * time.Millisecond
 	// again is the time after which queries still running are cancelled once
 	// more: a cancel request that arrives between two queries cancels nothing.
-	again = 200 * time.Millisecond
+	again = 100 * time.Millisecond
 	// enough is the time after which a connection whose query cannot be
-	// cancelled is shut down.
-	enough = 300 * time.Millisecond
+	// cancelled is shut down, so that a run ends within a second.
+	enough = 850 * time.Millisecond
 )
 
 // end makes all clients leave: those that wait for an answer are cancelled on the
-// server, twice, then their sockets are shut down. all closes when every thread is through.
+// server, again and again, and in the end their sockets are shut down. all closes
+// when every thread is through.
 func (r *run) end(threads []*thread, all <-chan struct{}) {
 	r.stopping.Store(true)
 	for _, t := range threads {
 		t.poller.wake()
 	}
-	for _, patience := range []time.Duration{again, enough} {
-		if waitFor(all, grace) {
-			return
-		}
-		r.cancelQueries(threads)
-		if waitFor(all, patience) {
+	if waitFor(all, grace) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), enough)
+	defer cancel()
+	for ctx.Err() == nil {
+		cancelQueries(ctx, threads)
+		if waitFor(all, again) {
 			return
 		}
 	}
@@ -166,9 +169,7 @@ func waitFor(done <-chan struct{}, d time.Duration) bool {
 }
 
 // cancelQueries sends a cancel request for every client that waits for an answer.
-func (r *run) cancelQueries(threads []*thread) {
-	ctx, cancel := context.WithTimeout(context.Background(), again)
-	defer cancel()
+func cancelQueries(ctx context.Context, threads []*thread) {
 	var waiting []*client
 	for _, t := range threads {
 		for _, c := range t.clients {
