@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -69,7 +70,9 @@ func (r *run) makeThreads() ([]*thread, error) {
 		t.live = len(t.clients)
 		t.timers = make(timers, 0, len(t.clients))
 		var err error
-		if t.poller, err = newPoller(len(t.clients)); err != nil {
+		// One place in the scheduler at least is left for all other goroutines.
+		hold := r.threads < runtime.GOMAXPROCS(0)
+		if t.poller, err = newPoller(len(t.clients), hold); err != nil {
 			return threads, err
 		}
 		threads = append(threads, t)

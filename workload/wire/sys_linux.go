@@ -36,6 +36,17 @@ func receive(fd int, b []byte) (int, unix.Errno) {
 	}
 }
 
+// waitBriefly waits for events for a millisecond at most. The scheduler is not
+// told, so that the thread comes back at once: a collection of garbage that begins
+// meanwhile waits no longer than that, and a preemption's signal ends the wait.
+func waitBriefly(epoll int, events []unix.EpollEvent) int {
+	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), 1, 0, 0)
+	if errno != 0 {
+		return 0 // the wait that follows meets the same error
+	}
+	return int(n)
+}
+
 // threadCPU is the CPU time, user and kernel, of the calling thread.
 func threadCPU() int64 {
 	var u unix.Rusage
