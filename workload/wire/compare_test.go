@@ -3,6 +3,7 @@
 package wire
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -14,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"context"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"golang.org/x/sys/unix"
@@ -46,11 +46,7 @@ func BenchmarkAgainstPgbench(b *testing.B) {
 	}
 	for _, mode := range []string{"prepared", "extended", "simple"} {
 		for _, clients := range []int{8, 80} {
-			for _, threads := range []int{1, 2} {
-				b.Run(fmt.Sprintf("%s/c%d/j%d", mode, clients, threads), func(b *testing.B) {
-					compare(b, c, script, mode, clients, threads)
-				})
-			}
+			b.Run(fmt.Sprintf("%s/c%d", mode, clients), func(b *testing.B) { compare(b, c, script, mode, clients) })
 		}
 	}
 }
@@ -58,8 +54,8 @@ func BenchmarkAgainstPgbench(b *testing.B) {
 // figures are what one run measured.
 type figures struct{ tps, cpu float64 } // CPU in µs per transaction
 
-func compare(b *testing.B, c *lab.Cluster, script, mode string, clients, threads int) {
-	ours := func() figures { return runOurs(b, c, mode, clients, threads) }
+func compare(b *testing.B, c *lab.Cluster, script, mode string, clients int) {
+	ours := func() figures { return runOurs(b, c, mode, clients) }
 	theirs := func() figures { return runPgbench(b, c, script, mode, clients) }
 	var tps, cpu []float64
 	for i := 0; b.Loop(); i++ {
@@ -91,7 +87,7 @@ func median(sorted []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-func runOurs(b *testing.B, c *lab.Cluster, mode string, clients, threads int) figures {
+func runOurs(b *testing.B, c *lab.Cluster, mode string, clients int) figures {
 	b.Helper()
 	conns := adopt(b, c.DSN(), clients, func(pc *pgconn.PgConn) {
 		if mode == "prepared" {
@@ -107,7 +103,7 @@ func runOurs(b *testing.B, c *lab.Cluster, mode string, clients, threads int) fi
 	}
 	before := processCPU()
 	s, err := Run(b.Context(), Options{
-		Clients: given, Threads: threads, Duration: compareTime,
+		Clients: given, Duration: compareTime,
 		Recorder: func(int) Recorder { return NewTally() },
 	})
 	if err != nil {
@@ -145,7 +141,7 @@ func pgbench(b *testing.B, c *lab.Cluster, args ...string) (cpu time.Duration, t
 	}
 	number := func(re *regexp.Regexp) float64 {
 		m := re.FindSubmatch(out)
-		if m == nil {
+		if m == nil { // a loaded machine: -T includes the time to connect
 			b.Fatalf("no %s in\n%s", re, out)
 		}
 		f, err := strconv.ParseFloat(string(m[1]), 64)

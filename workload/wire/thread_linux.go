@@ -36,6 +36,7 @@ func (t *thread) loop() {
 	// Its CPU time is measured, and a thread of its own is not handed around.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	defer wakeSoon()()
 	cpu := threadCPU()
 	defer func() { t.stats.CPU = time.Duration(threadCPU() - cpu) }()
 	if err := t.drive(); err != nil {
