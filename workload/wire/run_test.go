@@ -369,13 +369,23 @@ func TestDurationFinishesWhatItBegan(t *testing.T) {
 	const clients = 5
 	conns := adopt(t, needServer(t).DSN(), clients, nil)
 	given := make([]Client, clients)
+	var asked atomic.Int64
+	var lastAsked, end time.Duration = 0, 50 * time.Millisecond
 	for i := range given {
-		given[i] = Client{conns[i], endless("SELECT pg_sleep(0.3)")}
+		task := endless("SELECT pg_sleep(0.3)")
+		given[i] = Client{conns[i], taskFunc(func(at Moment, b []byte) ([]byte, Action) {
+			b, act := task.Next(at, b)
+			if act.kind == send {
+				asked.Add(1)
+				lastAsked = max(lastAsked, at.Now)
+			}
+			return b, act
+		})}
 	}
 	var l tallies
-	s, err := Run(t.Context(), Options{Clients: given, Recorder: l.recorder, Duration: time.Millisecond})
-	if err != nil || s.Transactions != clients || s.Cancelled {
-		t.Errorf("%v %+v", err, s)
+	s, err := Run(t.Context(), Options{Clients: given, Threads: 1, Recorder: l.recorder, Duration: end})
+	if err != nil || s.Transactions != asked.Load() || s.Transactions == 0 || lastAsked >= end || s.Elapsed < end || s.Cancelled {
+		t.Errorf("%v %+v, asked %d times until %v", err, s, asked.Load(), lastAsked)
 	}
 	execOn(t, conns[0])
 }
