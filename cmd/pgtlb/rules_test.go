@@ -23,6 +23,7 @@ var allowed = map[string][]string{
 	"probes/doctor":   {"probes"},
 	"workload":        {"probes"},
 	"workload/script": {},
+	"workload/wire":   {"probes"},
 	"workload/lab":    {"probes"},
 	"workload/trial":  {"probes", "workload", "workload/lab"},
 	"tui":             {"probes", "workload", "workload/trial"},
@@ -37,6 +38,7 @@ var forbidden = map[string][]string{
 	"probes/doctor":   {"os/exec", "github.com/jackc/pgx"},
 	"workload":        {"os/exec"},
 	"workload/script": {"os/exec", "github.com/jackc/pgx"},
+	"workload/wire":   {"os/exec"},
 	"workload/trial":  {"os/exec", "net/http"},
 	"cmd/pgtlb":       {"os/exec"},
 }
