@@ -33,6 +33,7 @@ func TestBadInput(t *testing.T) {
 		"bad setting":              {with("--set", "work_mem"), []string{"--set work_mem", "GUC=value"}},
 		"bad value":                {with("--set", "work_mem=banana"), []string{"work_mem", "banana"}},
 		"unknown scenario":         {[]string{"bench", "tpcc", "--lab", "--pg-bindir", bindir}, []string{"tpcc", "point-select", "join-aggregate"}},
+		"empty scenario":           {[]string{"bench", "", "--lab", "--pg-bindir", bindir}, []string{"point-select, join-aggregate"}},
 		"unknown page size":        {with("--pages", "3MB"), []string{"--pages", "3MB", "4kB, 2MB or 1GB"}},
 		"no clients":               {with("-c", "-1"), []string{"--client -1"}},
 		"too many clients":         {with("-c", "500000"), []string{"--client 500000"}},

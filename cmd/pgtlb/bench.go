@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"pgtlb/probes"
+	"pgtlb/workload"
 	"pgtlb/workload/trial"
 )
 
@@ -18,7 +18,6 @@ func (a *app) bench() *cobra.Command {
 	var load loadFlags
 	var inLab, asJSON bool
 	var apdex float64
-	var scope string
 	cmd := &cobra.Command{
 		Use:   "bench SCENARIO --lab",
 		Short: "Drive a scenario without a screen and print what it cost",
@@ -36,26 +35,13 @@ It needs --lab: the load runs on a private throw-away server.`,
 			if apdex <= 0 {
 				return fmt.Errorf("--apdex-t %v: the threshold is a number of milliseconds above 0", apdex)
 			}
-			o, err := l.options()
+			if _, err := workload.Find(args[0]); err != nil {
+				return err
+			}
+			so, err := a.labSession(cmd.Context(), &l, &load, args[0])
 			if err != nil {
 				return err
 			}
-			if err := load.apply(&o, args[0]); err != nil {
-				return err
-			}
-			counted, err := probes.ParsePerfScope(scope)
-			if err != nil {
-				return err
-			}
-			store, err := a.writableStore()
-			if err != nil {
-				return err
-			}
-			if o.Cluster.Server, err = l.find(cmd.Context(), a); err != nil {
-				return err
-			}
-			so := a.session(trial.InLab, store)
-			so.Lab, so.Scope = o, counted
 			return a.benchRun(cmd.Context(), so, time.Duration(apdex*float64(time.Millisecond)), asJSON)
 		},
 	}
@@ -65,7 +51,6 @@ It needs --lab: the load runs on a private throw-away server.`,
 	f.BoolVar(&inLab, "lab", false, "run on a private throw-away server")
 	f.BoolVar(&asJSON, "json", false, "one JSON object on the standard output")
 	f.Float64Var(&apdex, "apdex-t", 500, "Apdex threshold in milliseconds")
-	f.StringVar(&scope, "scope", "", scopeHelp)
 	return cmd
 }
 

@@ -16,7 +16,7 @@ func (a *app) lab() *cobra.Command {
 	var l labFlags
 	var load loadFlags
 	var plain, sweep, asJSON bool
-	var scenario, reports, scope string
+	var scenario, reports string
 	cmd := &cobra.Command{
 		Use:   "lab",
 		Short: "A private throw-away server with load, on the screen",
@@ -34,30 +34,18 @@ line per second and the report at the end.`,
 			if sweep {
 				return a.sweep(cmd.Context())
 			}
-			o, err := l.options()
-			if err != nil {
-				return err
+			if scenario == "none" && (plain || asJSON || !a.isTerminal()) {
+				return errors.New("--scenario none: without a screen there must be a scenario to run")
 			}
+			first := scenario
 			if scenario == "none" {
-				if plain || asJSON || !a.isTerminal() {
-					return errors.New("--scenario none: without a screen there must be a scenario to run")
-				}
-			} else if err := load.apply(&o, scenario); err != nil {
-				return err
+				first = ""
 			}
-			counted, err := probes.ParsePerfScope(scope)
+			so, err := a.labSession(cmd.Context(), &l, &load, first)
 			if err != nil {
 				return err
 			}
-			store, err := a.writableStore()
-			if err != nil {
-				return err
-			}
-			if o.Cluster.Server, err = l.find(cmd.Context(), a); err != nil {
-				return err
-			}
-			so := a.session(trial.InLab, store)
-			so.Lab, so.Reports, so.Scope = o, reports, counted
+			so.Reports = reports
 			if !plain && !asJSON && !a.isTerminal() {
 				_, _ = fmt.Fprintf(a.err, "no terminal here: running %s for %d s without a screen\n", scenario, load.seconds)
 				plain = true
@@ -81,7 +69,6 @@ line per second and the report at the end.`,
 	f.BoolVar(&plain, "plain", false, "no screen: run the scenario, a line per second, a report at the end")
 	f.BoolVar(&asJSON, "json", false, "no screen: run the scenario and print one JSON object, as bench does")
 	f.BoolVar(&sweep, "sweep", false, "remove what crashed labs left, give back their huge pages, and end")
-	f.StringVar(&scope, "scope", "", scopeHelp)
 	f.StringVar(&reports, "report-dir", "", "where e writes reports (default: the working directory)")
 	return cmd
 }

@@ -29,6 +29,7 @@ type labFlags struct {
 	keep          bool
 	seed          int64
 	yes           bool
+	scope         string
 }
 
 func (l *labFlags) addFlags(cmd *cobra.Command) {
@@ -42,6 +43,7 @@ func (l *labFlags) addFlags(cmd *cobra.Command) {
 	f.StringVar(&l.osUser, "os-user", "", "as root, the account that the server runs under")
 	f.BoolVar(&l.keep, "keep", false, "keep the server's directory at the end")
 	f.Int64Var(&l.seed, "random-seed", 1, "seed of the data and of the clients")
+	f.StringVar(&l.scope, "scope", "", scopeHelp)
 	f.BoolVarP(&l.yes, "yes", "y", false, "install PostgreSQL without asking where there is none")
 }
 
@@ -142,6 +144,35 @@ func (l *loadFlags) roomFor(o *trial.LabOptions) error {
 
 // maxClients leaves room below PostgreSQL's MAX_BACKENDS of 262143.
 const maxClients = 100_000
+
+// labSession checks everything that can be checked, then finds the server
+// programs or installs them, and makes the options of a session on a lab. An
+// empty scenario starts none.
+func (a *app) labSession(ctx context.Context, l *labFlags, load *loadFlags, scenario string) (trial.Options, error) {
+	o, err := l.options()
+	if err != nil {
+		return trial.Options{}, err
+	}
+	if scenario != "" {
+		if err := load.apply(&o, scenario); err != nil {
+			return trial.Options{}, err
+		}
+	}
+	scope, err := probes.ParsePerfScope(l.scope)
+	if err != nil {
+		return trial.Options{}, err
+	}
+	store, err := a.writableStore()
+	if err != nil {
+		return trial.Options{}, err
+	}
+	if o.Cluster.Server, err = l.find(ctx, a); err != nil {
+		return trial.Options{}, err
+	}
+	so := a.session(trial.InLab, store)
+	so.Lab, so.Scope = o, scope
+	return so, nil
+}
 
 // session makes the options that all sessions share.
 func (a *app) session(mode trial.Mode, store *trial.Store) trial.Options {
