@@ -29,7 +29,7 @@ func (f *fakeEngine) Runs(context.Context) ([]trial.RunInfo, error) { return f.r
 // key's command.
 func press(t *testing.T, e *fakeEngine, st trial.State, keys ...string) (Model, tea.Cmd) {
 	t.Helper()
-	m := New(e, Options{width: 120, height: 40})
+	m := screenOf(e, Options{width: 120, height: 40})
 	next, _ := m.Update(stateMsg{st})
 	var cmd tea.Cmd
 	for _, k := range keys {
@@ -130,7 +130,7 @@ func TestQuit(t *testing.T) {
 			}
 		})
 	}
-	if _, cmd := New(&fakeEngine{}, Options{}).Update(keyPress("q")); !isQuit(cmd) {
+	if _, cmd := screenOf(&fakeEngine{}, Options{}).Update(keyPress("q")); !isQuit(cmd) {
 		t.Error("q before the first state does not quit")
 	}
 }
@@ -270,7 +270,7 @@ func TestErrorsAreReadInFull(t *testing.T) {
 }
 
 func TestEngineEnds(t *testing.T) {
-	m := New(&fakeEngine{}, Options{})
+	m := screenOf(&fakeEngine{}, Options{})
 	next, cmd := m.Update(overMsg{io.EOF})
 	if !isQuit(cmd) || next.(Model).err != nil {
 		t.Error("the end of the engine is to end the screen without an error")
@@ -279,4 +279,10 @@ func TestEngineEnds(t *testing.T) {
 	if next, _ = m.Update(overMsg{want}); !errors.Is(next.(Model).err, want) {
 		t.Error("the engine's error is lost")
 	}
+}
+
+// screenOf makes the screen of an engine as Run does, without running it.
+func screenOf(e Engine, o Options) Model {
+	ctx := context.Background()
+	return newModel(e, o, nextState(ctx, e), listRuns(ctx, e))
 }

@@ -40,12 +40,6 @@ type Model struct {
 	spinning bool
 }
 
-// New makes the screen of an engine. Nothing is started; Run does that.
-func New(engine Engine, opts Options) Model {
-	ctx := context.Background()
-	return newModel(engine, opts, nextState(ctx, engine), listRuns(ctx, engine))
-}
-
 func newModel(engine Engine, opts Options, next, list tea.Cmd) Model {
 	m := Model{engine: engine, opts: opts, next: next, list: list, focus: paneCount,
 		profile: colorprofile.ANSI, bg: opts.background, w: opts.width, h: opts.height}

@@ -23,8 +23,7 @@ type table struct {
 type tableView struct {
 	rows    []probes.BackendRow // as shown: filtered and sorted
 	all     int                 // processes of the server, own sessions left out
-	clients int
-	largest float64 // kB, the largest page table shown
+	largest float64             // kB, the largest page table shown
 	at      time.Time
 }
 
@@ -39,9 +38,6 @@ func (t *table) view(st *trial.State) *tableView {
 	for _, b := range f.Backends {
 		if !b.Own {
 			v.all++
-			if b.Role == "client" {
-				v.clients++
-			}
 		}
 		if t.matches(&b) {
 			v.rows = append(v.rows, b)

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -130,8 +131,8 @@ func TestServerThatDies(t *testing.T) {
 	box.nothingLeft()
 }
 
-// serverOf finds the postmaster that works in a sandbox.
-func serverOf(t *testing.T, box *sandbox) int {
+// postmasterFile reads the lines of postmaster.pid of a sandbox's only lab.
+func postmasterFile(t *testing.T, box *sandbox) []string {
 	t.Helper()
 	files, _ := filepath.Glob(filepath.Join(box.tmp, "*", "data", "postmaster.pid"))
 	if len(files) != 1 {
@@ -141,15 +142,16 @@ func serverOf(t *testing.T, box *sandbox) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var pid int
-	for _, c := range string(b) {
-		if c < '0' || c > '9' {
-			break
-		}
-		pid = 10*pid + int(c-'0')
-	}
-	if pid < 2 {
-		t.Fatalf("postmaster.pid holds %q", b)
+	return strings.Split(string(b), "\n")
+}
+
+// serverOf finds the postmaster that works in a sandbox.
+func serverOf(t *testing.T, box *sandbox) int {
+	t.Helper()
+	first := postmasterFile(t, box)[0]
+	pid, err := strconv.Atoi(first)
+	if err != nil || pid < 2 {
+		t.Fatalf("postmaster.pid holds %q", first)
 	}
 	return pid
 }

@@ -2,8 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,15 +11,7 @@ import (
 // socketOf is the directory of the socket of a sandbox's lab.
 func socketOf(t *testing.T, box *sandbox) string {
 	t.Helper()
-	files, _ := filepath.Glob(filepath.Join(box.tmp, "*", "data", "postmaster.pid"))
-	if len(files) != 1 {
-		t.Fatalf("postmaster.pid: %v", files)
-	}
-	b, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.Split(string(b), "\n")[4] // the socket's directory
+	return postmasterFile(t, box)[4]
 }
 
 // TestWatchingARunningServer: the screen, plain lines and a recording of a

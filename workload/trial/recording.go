@@ -37,26 +37,30 @@ func (r *recording) append(s *probes.Sample) error {
 	return r.rec.Append(s)
 }
 
-// discard removes the open run: it holds nothing that could be looked at.
-func (r *recording) discard() error {
+// take hands the open run over, nil when there is none; what is appended from
+// then on is in no run.
+func (r *recording) take() *Recorder {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.rec == nil {
-		return nil
-	}
 	rec := r.rec
 	r.rec = nil
+	return rec
+}
+
+// discard removes the open run: it holds nothing that could be looked at.
+func (r *recording) discard() error {
+	rec := r.take()
+	if rec == nil {
+		return nil
+	}
 	return errors.Join(rec.Close(End{}), os.Remove(rec.Path()))
 }
 
 // close ends the open run with its footer.
 func (r *recording) close(end End) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.rec == nil {
+	rec := r.take()
+	if rec == nil {
 		return nil
 	}
-	rec := r.rec
-	r.rec = nil
 	return rec.Close(end)
 }

@@ -16,8 +16,11 @@ const maxHistory = 3600
 // same length. The session and a replay both feed one.
 type timeline struct {
 	history []probes.Frame
-	run     *RunState
-	acc     *Accumulator
+	// view is the copy of history that states share until the next frame; nil
+	// when it has to be made anew.
+	view []probes.Frame
+	run  *RunState
+	acc  *Accumulator
 	// next is the run that begins with the next LoadStarted mark.
 	next *RunState
 	base *baseline
@@ -25,6 +28,7 @@ type timeline struct {
 
 // add takes the next frame.
 func (t *timeline) add(f probes.Frame) {
+	t.view = nil
 	// The backends and histograms of the newest frame that is long enough for
 	// rates are shown, those of older ones never.
 	for i := len(t.history) - 1; i >= 0 && !f.TooShort; i-- {
@@ -78,9 +82,13 @@ func (t *timeline) runLength() time.Duration {
 	return time.Duration(t.run.Summary.Seconds * float64(time.Second))
 }
 
-// fill puts copies of everything into a state.
+// fill puts everything into a state. States come far more often than frames, so
+// they share one copy of the history between two frames.
 func (t *timeline) fill(s *State) {
-	s.History = slices.Clone(t.history)
+	if t.view == nil {
+		t.view = slices.Clone(t.history)
+	}
+	s.History = t.view
 	s.Run, s.Baseline = nil, nil
 	if t.run != nil {
 		r := *t.run
