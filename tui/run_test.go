@@ -244,10 +244,8 @@ func TestSynchronisedOutputOverSSH(t *testing.T) {
 	e := &feed{states: make(chan trial.State, 1)}
 	s := start(t, t.Context(), e, "SSH_TTY=/dev/pts/0")
 	s.until("starting …")
-	if !strings.Contains(s.written(), "\x1b[?2026$p") {
-		t.Error("the terminal was not asked")
-	}
-	s.send("\x1b[?2026;2$y") // it has it, and it is off
+	s.untilWritten("\x1b[?2026$p") // asked, maybe after the first frame
+	s.send("\x1b[?2026;2$y")       // it has it, and it is off
 	e.states <- demo{seconds: 60}.state()
 	s.until("PAGE TABLES")
 	s.send("q")
