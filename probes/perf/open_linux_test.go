@@ -48,7 +48,10 @@ func TestSystemWideCountsTouchedPages(t *testing.T) {
 	if got[PageFaults] < pages || got[PageFaultsMinor] < pages {
 		t.Errorf("%d fresh pages gave %v faults, %v minor", pages, got[PageFaults], got[PageFaultsMinor])
 	}
-	if got[PageFaults] < got[PageFaultsMinor] {
+	// The kernel counts a fault where it begins and, as minor, where it ends:
+	// one that was under way when the window opened is only the latter.
+	const underWay = pages / 100
+	if got[PageFaults]+underWay < got[PageFaultsMinor] {
 		t.Errorf("fewer faults than minor faults in one group: %v", got)
 	}
 	if _, counted := got[PageFaultsMajor]; !counted {
