@@ -75,41 +75,27 @@ func BenchmarkPointSelect(b *testing.B) {
 	if err := d.Setup(b.Context(), conns, nil); err != nil {
 		b.Fatal(err)
 	}
-	w, err := newPointSelect(b.Context(), open(b, conns).PgConn(), WorkerEnv{Seed: 1, Values: Values{"rows": d.Rows}})
-	if err != nil {
-		b.Fatal(err)
-	}
 	b.ReportAllocs()
-	for b.Loop() {
-		if err := w.Do(b.Context()); err != nil {
-			b.Fatal(err)
-		}
+	load := Load{Scenario: PointSelect(), Values: Values{"rows": d.Rows}, Clients: 1, Transactions: int64(b.N), Connect: conns, Started: b.ResetTimer}
+	if _, err := NewRunner(NewMeter("x")).Run(b.Context(), load); err != nil {
+		b.Fatal(err)
 	}
 }
 
-// BenchmarkMeterRead is a tick's cost with as many recorders as there can be.
+// BenchmarkMeterRead is a tick's cost with four threads.
 func BenchmarkMeterRead(b *testing.B) {
 	m := NewMeter("x")
 	b.ReportAllocs()
 	for b.Loop() {
 		b.StopTimer()
-		for c := range maxRecorders {
+		for c := range 4 {
 			for i := range 100 {
-				m.recorder(c).done(time.Duration(i*i) * time.Microsecond)
+				m.recorder(c).Done(0, time.Duration(i*i)*time.Microsecond, 0)
 			}
 		}
 		b.StartTimer()
 		if _, err := m.Read(b.Context()); err != nil {
 			b.Fatal(err)
 		}
-	}
-}
-
-// BenchmarkMeterRecord is what measuring adds to each transaction.
-func BenchmarkMeterRecord(b *testing.B) {
-	r := NewMeter("x").recorder(0)
-	b.ReportAllocs()
-	for b.Loop() {
-		r.done(123 * time.Microsecond)
 	}
 }

@@ -239,7 +239,7 @@ func (d Dataset) putInPlace(ctx context.Context, control *pgx.Conn) error {
 	}
 	ctx, cancel := short(ctx)
 	defer cancel()
-	m := mark{definition: definition, seed: d.Seed, rows: d.Rows, fingerprint: d.Fingerprint()}
+	m := mark{definition: definition, seed: d.Seed, rows: d.Rows, fingerprint: d.expected()}
 	var sql string
 	for _, t := range []struct{ table, index string }{{dataTable, dataIndex}, {categoryTable, categoryIndex}} {
 		sql += fmt.Sprintf(`DROP TABLE IF EXISTS %[1]s.%[2]s;

@@ -28,17 +28,23 @@ type Dataset struct {
 	Seed int64
 }
 
+// maxRows is the size of test_hp_table at most.
+const maxRows = 1_000_000_000_000
+
 // datasetParams are the parameters of every scenario that works on the dataset.
-func datasetParams(minRows int64) []Param {
+func datasetParams(minRows, maxRows int64) []Param {
 	return []Param{
-		{Name: "rows", Default: DefaultRows, Min: minRows, Max: 1_000_000_000_000, Meaning: "rows of test_hp_table"},
+		{Name: "rows", Default: DefaultRows, Min: minRows, Max: maxRows, Meaning: "rows of test_hp_table"},
 		{Name: "data_seed", Default: 1, Min: math.MinInt64, Max: math.MaxInt64, Meaning: "seed of the values in test_hp_table"},
 	}
 }
 
-// setupDataset is the Setup of those scenarios.
-func setupDataset(ctx context.Context, conns Connect, v Values, progress func(Progress)) error {
-	return Dataset{Rows: v["rows"], Seed: v["data_seed"]}.Setup(ctx, conns, progress)
+// dataset is the Data of those scenarios.
+func dataset(v Values) []Data { return []Data{Dataset{Rows: v["rows"], Seed: v["data_seed"]}} }
+
+// Relations are the tables and their indexes, the largest first.
+func (d Dataset) Relations(context.Context, *pgx.Conn) ([]string, error) {
+	return []string{Schema + "." + dataTable, Schema + "." + dataIndex, Schema + "." + categoryTable, Schema + "." + categoryIndex}, nil
 }
 
 // Setup makes the tables in schema pgtlb, or finds them made already with the
@@ -115,11 +121,11 @@ func (d Dataset) missing(ctx context.Context, conn *pgx.Conn) (string, error) {
 	case data.seed != d.Seed:
 		return fmt.Sprintf("the tables were made from seed %d instead of %d", data.seed, d.Seed), nil
 	}
-	is, err := Fingerprint(ctx, conn)
+	is, err := d.Fingerprint(ctx, conn)
 	if err != nil {
 		return "", err
 	}
-	if want := d.Fingerprint(); is != want {
+	if want := d.expected(); is != want {
 		return "the tables lost or changed rows, as a crash of the server does to unlogged tables", nil
 	}
 	return "", nil

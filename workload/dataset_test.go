@@ -118,8 +118,8 @@ func testChangesNoticed(t *testing.T, s server) {
 			if !strings.Contains(first, step.why) {
 				t.Errorf("progress says %q, not %q", first, step.why)
 			}
-			if got, err := Fingerprint(t.Context(), conn); err != nil || got != step.d.Fingerprint() {
-				t.Errorf("fingerprint %s, %v; want %s", got, err, step.d.Fingerprint())
+			if got, err := step.d.Fingerprint(t.Context(), conn); err != nil || got != step.d.expected() {
+				t.Errorf("fingerprint %s, %v; want %s", got, err, step.d.expected())
 			}
 		})
 	}
@@ -129,7 +129,7 @@ func testFingerprint(t *testing.T, s server) {
 	read := func(d Dataset) string {
 		conns := s.database(t)
 		setup(t, d, conns)
-		f, err := Fingerprint(t.Context(), open(t, conns))
+		f, err := Dataset{}.Fingerprint(t.Context(), open(t, conns))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +139,7 @@ func testFingerprint(t *testing.T, s server) {
 	if a != b || a == c {
 		t.Errorf("seed 1: %s, seed 1: %s, seed 2: %s", a, b, c)
 	}
-	if want := (Dataset{3000, 1}).Fingerprint(); a != want {
+	if want := (Dataset{3000, 1}).expected(); a != want {
 		t.Errorf("read %s, want %s", a, want)
 	}
 }
@@ -246,7 +246,7 @@ func testTwoSetups(t *testing.T, s server) {
 func testSize(t *testing.T, s server) {
 	conns := s.database(t)
 	conn := open(t, conns)
-	if _, err := Size(t.Context(), conn); !errors.Is(err, ErrNoDataset) {
+	if _, err := Size(t.Context(), conn); !errors.Is(err, ErrNoData) {
 		t.Errorf("error %v before set-up", err)
 	}
 	d := Dataset{Rows: 100_000, Seed: 1}
@@ -255,7 +255,7 @@ func testSize(t *testing.T, s server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if size.Rows != d.Rows || size.Seed != d.Seed || size.Fingerprint != d.Fingerprint() || size.SharedBuffers != 256<<20 || !size.Fits() {
+	if size.Rows != d.Rows || size.Seed != d.Seed || size.Fingerprint != d.expected() || size.SharedBuffers != 256<<20 || !size.Fits() {
 		t.Errorf("size %+v", size)
 	}
 	// 108 bytes a row and 20 an index entry, and the categories.
@@ -266,13 +266,13 @@ func testSize(t *testing.T, s server) {
 
 func testPrewarm(t *testing.T, s server) {
 	conns := s.database(t)
-	if _, err := Prewarm(t.Context(), conns, nil); !errors.Is(err, ErrNoDataset) {
+	if _, err := Prewarm(t.Context(), conns, []Data{Dataset{}}, nil); !errors.Is(err, ErrNoData) {
 		t.Errorf("error %v without a dataset", err)
 	}
 	setup(t, Dataset{Rows: 300_000, Seed: 1}, conns)
 	for range 2 {
 		var last Progress
-		r, err := Prewarm(t.Context(), conns, func(p Progress) { last = p })
+		r, err := Prewarm(t.Context(), conns, []Data{Dataset{}}, func(p Progress) { last = p })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -297,13 +297,13 @@ func testPrewarmUnavailable(t *testing.T, s server) {
 		}
 		return c, err
 	}
-	_, err := Prewarm(t.Context(), plain, nil)
+	_, err := Prewarm(t.Context(), plain, []Data{Dataset{}}, nil)
 	var why *probes.Unavailable
 	if !errors.As(err, &why) || why.What != "pg_prewarm" || why.Reason == "" || why.Remedy == "" {
 		t.Errorf("error %v", err)
 	}
 	mustRun(t, conn, "CREATE EXTENSION pg_prewarm")
-	r, err := Prewarm(t.Context(), plain, nil)
+	r, err := Prewarm(t.Context(), plain, []Data{Dataset{}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

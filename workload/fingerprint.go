@@ -14,9 +14,9 @@ import (
 // samples is the number of rows that a fingerprint looks at.
 const samples = 1000
 
-// Fingerprint returns the fingerprint that the tables of d have: it stands for
-// the number of rows and for a sample of them spread evenly over all ids.
-func (d Dataset) Fingerprint() string {
+// expected is the fingerprint that the tables of d have: it stands for the
+// number of rows and for a sample of them spread evenly over all ids.
+func (d Dataset) expected() string {
 	p := newDigest(d.Rows, Categories)
 	for _, id := range d.sampleIDs() {
 		row := [dataColumns]int64{id}
@@ -28,8 +28,9 @@ func (d Dataset) Fingerprint() string {
 	return p.String()
 }
 
-// Fingerprint reads the fingerprint of the tables that a database holds.
-func Fingerprint(ctx context.Context, conn *pgx.Conn) (string, error) {
+// Fingerprint reads the fingerprint of the tables that a database holds,
+// whatever d is.
+func (d Dataset) Fingerprint(ctx context.Context, conn *pgx.Conn) (string, error) {
 	var rows, categories int64
 	// The ids are 1 … rows, so the largest is their number and the index has it.
 	err := conn.QueryRow(ctx, `SELECT coalesce((SELECT max(id) FROM `+Schema+`.`+dataTable+`), 0),

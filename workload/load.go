@@ -1,17 +1,52 @@
 package workload
 
-import "time"
+import (
+	"context"
+	"io"
+	"time"
+
+	"pgtlb/workload/script"
+)
 
 // Load is one scenario being driven.
 type Load struct {
 	Scenario Scenario
 	Values   Values
 	Clients  int
-	// Duration ends the load; 0 means until it is cancelled.
+	// Threads is how many OS threads share the clients; 0 leaves half of the
+	// CPUs to the server.
+	Threads int
+	// Mode overrides the protocol mode of the scenario's Work.
+	Mode *script.Mode
+	// Duration ends the load; 0 means until it is cancelled or its transactions
+	// are done.
 	Duration time.Duration
-	Seed     int64
+	// Transactions is how many each client begins at most; 0 is no limit.
+	Transactions int64
+	// Rate is how many transactions all clients together begin in a second, at
+	// times of a Poisson process; 0 is as many as they can.
+	Rate float64
+	// LatencyLimit is the latency above which a transaction counts as late. With
+	// a rate, one whose start is late by more is skipped. 0 is none.
+	LatencyLimit time.Duration
+	// MaxTries is how often a transaction is tried that fails with a
+	// serialization failure or a deadlock; 0 is once, a negative number without limit, which
+	// needs a Duration or a LatencyLimit.
+	MaxTries int
+	// Defines set variables of the scripts, before all others.
+	Defines []Define
+	Seed    int64
 	// Connect opens one client's connection.
 	Connect Connect
+	// Shell runs the command of a \shell or \setshell and returns its standard
+	// output. Without it these commands are an error.
+	Shell func(ctx context.Context, command string) (output string, err error)
+	// Debug takes what debug() writes; nil throws it away. It is written to by
+	// several goroutines at a time.
+	Debug io.Writer
+	// Log takes a line for each transaction, in pgbench's format; nil logs
+	// nothing.
+	Log io.Writer
 	// Started is called once, when every client is connected and prepared and
 	// before the first transaction is sent; clients wait until it returns.
 	Started func()
@@ -20,3 +55,6 @@ type Load struct {
 	// anything.
 	Stopped func(err error)
 }
+
+// Define is a variable set from outside a script.
+type Define struct{ Name, Value string }

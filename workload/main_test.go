@@ -145,7 +145,6 @@ func onServer(t *testing.T, with lab.Server) {
 		{"prewarm without the extension", testPrewarmUnavailable},
 		{"every scenario", testEveryScenario},
 		{"join result", testJoinResult},
-		{"row found for each id", testRowFound},
 		{"cancel in a long query", testCancelLongQuery},
 		{"cancel on a hung server", testHung},
 		{"transaction in flight is finished", testInFlight},

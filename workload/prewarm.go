@@ -40,15 +40,15 @@ type relation struct {
 	blocks, bytes int64
 }
 
-// Prewarm reads tables and indexes of the dataset into shared buffers and checks
+// Prewarm reads tables and indexes of a scenario into shared buffers and checks
 // that they stayed there. It creates the extension pg_prewarm, and
 // pg_buffercache for the check, in pgtlb's schema where the server has them and
 // the user may. Without pg_prewarm it fails with an error that wraps
-// probes.ErrUnavailable, before Setup with ErrNoDataset. progress may be nil.
+// probes.ErrUnavailable, before Setup with ErrNoData. progress may be nil.
 //
 // One session's prewarm fills shared buffers, not the page tables of the
 // backends that use them afterwards.
-func Prewarm(ctx context.Context, conns Connect, progress func(Progress)) (Residency, error) {
+func Prewarm(ctx context.Context, conns Connect, data []Data, progress func(Progress)) (Residency, error) {
 	if progress == nil {
 		progress = func(Progress) {}
 	}
@@ -57,7 +57,7 @@ func Prewarm(ctx context.Context, conns Connect, progress func(Progress)) (Resid
 		return Residency{}, fmt.Errorf("prewarming: %w", err)
 	}
 	defer closeConn(ctx, conn)
-	rels, err := relations(ctx, conn)
+	rels, err := relations(ctx, conn, data)
 	if err != nil {
 		return Residency{}, fmt.Errorf("prewarming: %w", err)
 	}
@@ -75,18 +75,25 @@ func Prewarm(ctx context.Context, conns Connect, progress func(Progress)) (Resid
 	return r, nil
 }
 
-// relations lists what to prewarm: the table that may not fit first, so that the
-// indexes and the small table are what stays.
-func relations(ctx context.Context, conn *pgx.Conn) ([]relation, error) {
-	rels := []relation{{name: dataTable}, {name: dataIndex}, {name: categoryTable}, {name: categoryIndex}}
-	for i := range rels {
-		err := conn.QueryRow(ctx, `SELECT coalesce(size / current_setting('block_size')::bigint, 0), coalesce(size, -1)
-			FROM pg_relation_size(to_regclass($1)) size`, Schema+"."+rels[i].name).Scan(&rels[i].blocks, &rels[i].bytes)
+// relations lists what to prewarm with its sizes.
+func relations(ctx context.Context, conn *pgx.Conn, data []Data) ([]relation, error) {
+	var rels []relation
+	for _, d := range data {
+		names, err := d.Relations(ctx, conn)
 		if err != nil {
-			return nil, fmt.Errorf("measuring %s: %w", rels[i].name, err)
+			return nil, err
 		}
-		if rels[i].bytes < 0 {
-			return nil, ErrNoDataset
+		for _, name := range names {
+			r := relation{name: name}
+			err := conn.QueryRow(ctx, `SELECT coalesce(size / current_setting('block_size')::bigint, 0), coalesce(size, -1)
+				FROM pg_relation_size(to_regclass($1)) size`, name).Scan(&r.blocks, &r.bytes)
+			if err != nil {
+				return nil, fmt.Errorf("measuring %s: %w", name, err)
+			}
+			if r.bytes < 0 {
+				return nil, ErrNoData
+			}
+			rels = append(rels, r)
 		}
 	}
 	return rels, nil
@@ -103,7 +110,7 @@ func readAll(ctx context.Context, conn *pgx.Conn, schema string, rels []relation
 		progress(p)
 		for first := int64(0); first < r.blocks; first += prewarmBlocks {
 			last := min(first+prewarmBlocks, r.blocks) - 1
-			if _, err := conn.Exec(ctx, sql, Schema+"."+r.name, first, last); err != nil {
+			if _, err := conn.Exec(ctx, sql, r.name, first, last); err != nil {
 				return fmt.Errorf("reading %s: %w", r.name, err)
 			}
 			p.Done += last - first + 1
@@ -120,7 +127,7 @@ func residency(ctx context.Context, conn *pgx.Conn, rels []relation) (Residency,
 	names := make([]string, len(rels))
 	for i, rel := range rels {
 		r.Blocks += rel.blocks
-		names[i] = Schema + "." + rel.name
+		names[i] = rel.name
 	}
 	schema, err := ensureExtension(ctx, conn, "pg_buffercache")
 	if errors.Is(err, probes.ErrUnavailable) {

@@ -1,7 +1,5 @@
 package workload
 
-import "math/rand/v2"
-
 // golden is 2^64 divided by the golden ratio, the step of SplitMix64.
 const golden = 0x9e3779b97f4a7c15
 
@@ -11,10 +9,4 @@ func mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31
-}
-
-// clientRandom returns the generator of one client. The numbers depend on the
-// load's seed and the client's index only, so that a load can be repeated.
-func clientRandom(seed int64, client int) *rand.Rand {
-	return rand.New(rand.NewPCG(uint64(seed), mix(uint64(client)*golden+1)))
 }

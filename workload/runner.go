@@ -5,43 +5,41 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"pgtlb/workload/script"
+	"pgtlb/workload/wire"
 )
 
-// Runner drives one load: a connection and a goroutine for each client.
+// Runner drives one load: a connection for each client, a few threads for all.
 type Runner struct{ meter *Meter }
 
 // NewRunner returns a runner that records to meter, which serves one load only.
 func NewRunner(meter *Meter) *Runner { return &Runner{meter: meter} }
 
-// client is one client of a load.
-type client struct {
-	index    int
-	conn     *pgx.Conn
-	worker   Worker
-	recorder *recorder
-	returned atomic.Bool
-	// row counts the failures in a row that have the SQLSTATE state.
-	row   int
-	state string
-}
-
-// run is a load under way.
-type run struct {
-	load    Load
+// loading is a load under way.
+type loading struct {
+	o       Load
 	meter   *Meter
-	clients []*client
-	// stop tells clients to begin no transaction any more; what fails after it
-	// is set has been cut short and does not count.
-	stop atomic.Bool
+	work    Work
+	mode    script.Mode
+	program *script.Program
+	chooser *script.Chooser
+	names   [][]string // of prepared statements, by script and command
+	tasks   []*task
+	log     *txnLog // nil without one
+	shell   func(command string) (string, error)
+
+	mu      sync.Mutex
+	aborted []Aborted
 }
 
-// Run connects all clients, lets them prepare, calls load.Started and keeps them
-// busy until the duration is over or ctx ends. It returns when every client has.
+// Run connects all clients, calls load.Started and keeps them busy until the
+// duration is over, all transactions are done or ctx ends. It returns when every
+// client is through.
 //
 // At the end of the duration, transactions in flight are finished and counted.
 // When ctx ends they are cancelled on the server and not counted; Run then
@@ -49,158 +47,258 @@ type run struct {
 // client that loses its connection, or whose every transaction fails alike, ends
 // the load with an error. The result holds what was measured in every case.
 func (r *Runner) Run(ctx context.Context, load Load) (Result, error) {
-	values, err := load.Scenario.Resolve(load.Values)
+	l, err := newLoading(ctx, load, r.meter)
 	if err != nil {
 		return Result{}, fmt.Errorf("running %s: %w", load.Scenario.Name, err)
 	}
-	if load.Clients < 1 {
-		return Result{}, fmt.Errorf("running %s: clients must be at least 1", load.Scenario.Name)
-	}
-	load.Values = values
-	u := &run{load: load, meter: r.meter}
 	var res Result
-	err = u.drive(ctx, &res)
-	u.meter.tally(&res)
+	err = l.drive(ctx, &res)
+	r.meter.tally(&res)
+	l.sum(&res)
 	if err != nil {
 		return res, fmt.Errorf("running %s: %w", load.Scenario.Name, err)
 	}
 	return res, nil
 }
 
-func (u *run) drive(ctx context.Context, res *Result) error {
+// newLoading checks a load and parses its scripts. Nothing is connected yet.
+func newLoading(ctx context.Context, load Load, meter *Meter) (*loading, error) {
+	values, err := load.Scenario.Resolve(load.Values)
+	if err != nil {
+		return nil, err
+	}
+	load.Values = values
+	if load.Clients < 1 {
+		return nil, errors.New("clients must be at least 1")
+	}
+	if load.MaxTries < 0 && load.Duration == 0 && load.LatencyLimit == 0 {
+		return nil, errors.New("an unlimited number of tries needs a duration or a latency limit")
+	}
+	l := &loading{o: load, meter: meter, shell: func(command string) (string, error) { return load.Shell(ctx, command) }}
+	if l.work, err = load.Scenario.Work(values); err != nil {
+		return nil, err
+	}
+	l.mode = l.work.Mode
+	if load.Mode != nil {
+		l.mode = *load.Mode
+	}
+	if err := l.link(); err != nil {
+		return nil, err
+	}
+	if load.Log != nil {
+		l.log = newTxnLog(load.Log, &load)
+	}
+	return l, l.makeTasks()
+}
+
+// link parses the scripts.
+func (l *loading) link() error {
+	var scripts []*script.Script
+	var weights []int
+	for i, given := range l.work.Scripts {
+		s, err := script.Parse(given.Name, given.Text)
+		if err != nil {
+			return err
+		}
+		scripts = append(scripts, s)
+		weights = append(weights, given.Weight)
+		names := make([]string, len(s.Commands))
+		for c := range names {
+			names[c] = fmt.Sprintf("P%d_%d", i, c)
+		}
+		l.names = append(l.names, names)
+	}
+	var err error
+	if l.program, err = script.Link(l.mode, scripts...); err != nil {
+		return err
+	}
+	l.chooser, err = script.NewChooser(weights...)
+	return err
+}
+
+// makeTasks makes the clients with their variables and random sequences: with
+// the same seed each client draws its own numbers of pgbench.
+func (l *loading) makeTasks() error {
+	vars := l.program.NewVars()
+	for _, d := range l.o.Defines {
+		if err := vars.SetText(d.Name, d.Value); err != nil {
+			return err
+		}
+	}
+	for name, value := range l.o.Values {
+		if err := vars.Default(name, script.IntValue(value)); err != nil {
+			return err
+		}
+	}
+	seeds := script.NewSeeds(uint64(l.o.Seed))
+	for i := range l.o.Clients {
+		t := &task{load: l, client: i, status: 'I', command: -1, stats: make([]scriptStats, len(l.program.Scripts))}
+		for s, parsed := range l.program.Scripts {
+			t.prepared = append(t.prepared, make([]bool, len(parsed.Commands)))
+			if l.work.PerCommand {
+				t.stats[s].commands = make([]commandStats, len(parsed.Commands))
+			}
+		}
+		t.choose = seeds.Rand() // for now: the sequence of its functions
+		l.tasks = append(l.tasks, t)
+	}
+	for name, value := range map[string]int64{"scale": 1, "default_seed": int64(seeds.Uint64()), "random_seed": l.o.Seed} {
+		if err := vars.Default(name, script.IntValue(value)); err != nil {
+			return err
+		}
+	}
+	for i, t := range l.tasks {
+		own := vars.Clone()
+		if err := own.Default("client_id", script.IntValue(int64(i))); err != nil {
+			return err
+		}
+		c := script.Client{Mode: l.mode, Vars: own, Rand: t.choose, Debug: l.o.Debug}
+		if l.work.PerCommand {
+			c.Observe = t.observe
+		}
+		t.m, t.choose = l.program.Machine(c), seeds.Rand()
+	}
+	return nil
+}
+
+func (l *loading) drive(ctx context.Context, res *Result) error {
 	start := time.Now()
-	conns, err := connectAll(ctx, u.load.Connect, u.load.Clients)
-	defer closeAll(ctx, conns)
+	conns, err := connectAll(ctx, l.o.Connect, l.o.Clients)
+	defer func() { closeAll(ctx, conns) }()
 	if err != nil {
 		return err
 	}
 	res.InitialConnect = time.Since(start)
-	if err := u.prepare(ctx, conns); err != nil {
+	driven, err := l.adopt(ctx, conns)
+	defer func() {
+		for _, c := range driven {
+			if c != nil {
+				_ = c.Close() // what a connection says at its end matters to nobody
+			}
+		}
+	}()
+	if err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if u.load.Started != nil {
-		u.load.Started()
+	if l.o.Started != nil {
+		l.o.Started()
 	}
-	start = time.Now()
 	if err = ctx.Err(); err == nil { // Started may have taken a while
-		err = u.work(ctx, start)
-		res.Elapsed = time.Since(start)
+		err = l.keepBusy(ctx, driven, res)
 	}
-	if u.load.Stopped != nil {
-		u.load.Stopped(err)
+	if l.o.Stopped != nil {
+		l.o.Stopped(err)
 	}
-	res.Cancelled = err == nil && ctx.Err() != nil
 	return err
 }
 
-// prepare makes a worker for each connection.
-func (u *run) prepare(ctx context.Context, conns []*pgx.Conn) error {
-	u.clients = make([]*client, len(conns))
-	return inParallel(len(conns), func(i int) error {
-		env := WorkerEnv{Index: i, Seed: u.load.Seed, Values: u.load.Values}
-		w, err := u.load.Scenario.Worker(ctx, conns[i].PgConn(), env)
-		if err != nil {
-			return fmt.Errorf("preparing client %d of %d: %w", i+1, len(conns), err)
-		}
-		u.clients[i] = &client{index: i, conn: conns[i], worker: w, recorder: u.meter.recorder(i)}
-		return nil
-	})
-}
-
-// work runs all clients until the time is over, ctx ends or one of them fails,
-// whose error it returns.
-func (u *run) work(ctx context.Context, start time.Time) error {
-	var deadline time.Time
-	if u.load.Duration > 0 {
-		deadline = start.Add(u.load.Duration)
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var clients, watch sync.WaitGroup
-	all := make(chan struct{})
-	watch.Go(func() {
-		select {
-		case <-all:
-		case <-ctx.Done():
-			u.abort(all)
-		}
-	})
-	for _, c := range u.clients {
-		clients.Go(func() {
-			defer c.returned.Store(true)
-			if err := u.keepBusy(ctx, c, deadline); err != nil {
-				cancel(err)
+// adopt prepares the sessions and takes their connections over.
+func (l *loading) adopt(ctx context.Context, conns []*pgx.Conn) ([]*wire.Conn, error) {
+	driven := make([]*wire.Conn, len(conns))
+	err := inParallel(len(conns), func(i int) error {
+		for _, sql := range l.work.Session {
+			if err := exec(ctx, conns[i].PgConn(), sql); err != nil {
+				return fmt.Errorf("preparing client %d of %d: %w", i+1, len(conns), err)
 			}
-		})
-	}
-	clients.Wait()
-	close(all)
-	watch.Wait()
+		}
+		var err error
+		driven[i], err = wire.Adopt(ctx, conns[i].PgConn())
+		return err
+	})
+	return driven, err
+}
 
-	cause := context.Cause(ctx)
-	var lost *lostError
-	switch {
-	case errors.As(cause, &lost):
-		return u.explain(ctx, lost)
-	case errors.Is(cause, context.Canceled) || errors.Is(cause, context.DeadlineExceeded):
-		return nil
-	default:
-		return cause
+// keepBusy runs the clients to the end of the load.
+func (l *loading) keepBusy(ctx context.Context, conns []*wire.Conn, res *Result) error {
+	clients := make([]wire.Client, len(conns))
+	for i, c := range conns {
+		clients[i] = wire.Client{Conn: c, Task: l.tasks[i]}
+	}
+	s, err := wire.Run(ctx, wire.Options{
+		Clients: clients, Threads: l.o.Threads, Recorder: l.recorder,
+		Duration: l.o.Duration, Transactions: l.o.Transactions,
+		Rate: l.o.Rate, Seed: uint64(l.o.Seed), LatencyLimit: l.o.LatencyLimit,
+	})
+	res.Elapsed, res.Threads, res.DriverCPU = s.Elapsed, s.Threads, s.CPU
+	res.Skipped, res.Late, res.Cancelled = s.Skipped, s.Late, s.Cancelled
+	if l.log != nil {
+		err = errors.Join(err, l.log.close())
+	}
+	var lost *wire.LostError
+	if errors.As(err, &lost) {
+		return l.explain(ctx, lost)
+	}
+	return err
+}
+
+func (l *loading) recorder(thread int) wire.Recorder {
+	r := l.meter.recorder(thread)
+	if l.log != nil {
+		return loggedRecorder{r, l.log}
+	}
+	return r
+}
+
+// abort notes a client that has ended.
+func (l *loading) abort(a Aborted) {
+	l.mu.Lock()
+	l.aborted = append(l.aborted, a)
+	l.mu.Unlock()
+}
+
+// sum adds up what the clients did, once they are through.
+func (l *loading) sum(res *Result) {
+	res.Aborted = l.aborted
+	for i, s := range l.program.Scripts {
+		r := ScriptResult{Name: s.Name, Weight: l.work.Scripts[i].Weight, Share: l.chooser.Share(i)}
+		for _, t := range l.tasks {
+			own := &t.stats[i]
+			r.Latency.merge(own.latency)
+			r.Failed += own.failed
+			r.Retried += own.retried
+			r.Retries += own.retries
+		}
+		if l.work.PerCommand {
+			for c := range s.Commands {
+				one := CommandResult{Title: s.Commands[c].Title()}
+				for _, t := range l.tasks {
+					own := &t.stats[i].commands[c]
+					one.Took.merge(own.took)
+					one.Failed += own.failed
+					one.Retried += own.retried
+				}
+				r.Commands = append(r.Commands, one)
+			}
+		}
+		res.Retried += r.Retried
+		res.Retries += r.Retries
+		res.Scripts = append(res.Scripts, r)
 	}
 }
 
-// keepBusy runs one client's transactions one after the other.
-func (u *run) keepBusy(ctx context.Context, c *client, deadline time.Time) error {
-	for !u.stop.Load() {
-		start := time.Now()
-		if !deadline.IsZero() && !start.Before(deadline) {
-			return nil
-		}
-		err := c.worker.Do(ctx)
-		if err == nil {
-			c.recorder.done(time.Since(start))
-			c.row = 0
-			continue
-		}
-		if u.stop.Load() || ctx.Err() != nil {
-			return nil
-		}
-		if err := u.failed(c, err); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// explainTimeout bounds the attempt to learn why a connection was lost.
+const explainTimeout = time.Second
 
-// failed counts a failed transaction, or returns why the client cannot go on.
-func (u *run) failed(c *client, err error) error {
-	if c.conn.IsClosed() {
-		return &lostError{client: c.index, err: err}
+// explain turns a lost connection into a sentence. A server that ends a session
+// in order says why; for one that does not, a new connection tells what has
+// become of the server.
+func (l *loading) explain(ctx context.Context, lost *wire.LostError) error {
+	if lost.Said != nil {
+		return lost
 	}
-	var refused *pgconn.PgError
-	if !errors.As(err, &refused) {
-		return fmt.Errorf("client %d of %d: %w", c.index+1, len(u.clients), err)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTimeout)
+	defer cancel()
+	conn, err := l.o.Connect(ctx)
+	if err == nil {
+		closeConn(ctx, conn)
+		return fmt.Errorf("%w; the server answers again: it was restarted or the session was killed", lost)
 	}
-	u.meter.fail(c.recorder, refused.Code)
-	return c.storm(refused, len(u.clients))
-}
-
-// stormLength is how many transactions of one client in a row may fail alike.
-const stormLength = 100
-
-// storm returns an error when a client does nothing but fail for one reason.
-// Class 40 (serialization failure, deadlock) is what a contended load can bring
-// and goes away by itself.
-func (c *client) storm(err *pgconn.PgError, clients int) error {
-	if err.Code != c.state {
-		c.state, c.row = err.Code, 0
+	var said *pgconn.PgError
+	if errors.As(err, &said) {
+		return fmt.Errorf("%w; the server says: %s", lost, said.Message)
 	}
-	c.row++
-	if c.row < stormLength || err.Code[:min(2, len(err.Code))] == "40" {
-		return nil
-	}
-	return fmt.Errorf("client %d of %d failed %d times in a row for the same reason: %w", c.index+1, clients, c.row, err)
+	return fmt.Errorf("%w; the server does not answer any more", lost)
 }

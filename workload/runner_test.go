@@ -16,26 +16,12 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// workerFunc is a worker made of one function.
-type workerFunc func(ctx context.Context) error
-
-func (f workerFunc) Do(ctx context.Context) error { return f(ctx) }
-
-// sqlLoad is a load whose nth transaction (from 0) is sql(n).
-func sqlLoad(conns Connect, clients int, sql func(n int) string) Load {
-	return Load{Connect: conns, Clients: clients, Scenario: Scenario{
-		Name: "test",
-		Worker: func(_ context.Context, conn *pgconn.PgConn, _ WorkerEnv) (Worker, error) {
-			n := -1
-			return workerFunc(func(context.Context) error {
-				n++
-				return exec(context.Background(), conn, sql(n))
-			}), nil
-		},
-	}}
+// scripted is a load of one script that sends each of its commands as it is.
+func scripted(conns Connect, clients int, text string) Load {
+	return Load{Connect: conns, Clients: clients, Scenario: Scenario{Name: "test", Work: func(Values) (Work, error) {
+		return Work{Scripts: []Script{{Name: "test.sql", Text: text, Weight: 1}}}, nil
+	}}}
 }
-
-func always(sql string) func(int) string { return func(int) string { return sql } }
 
 func testEveryScenario(t *testing.T, s server) {
 	conns := s.database(t)
@@ -75,9 +61,7 @@ func testJoinResult(t *testing.T, s server) {
 	d := Dataset{Rows: 2000, Seed: 5}
 	setup(t, d, conns)
 	conn := open(t, conns)
-	if err := useSchema(t.Context(), conn.PgConn()); err != nil {
-		t.Fatal(err)
-	}
+	mustRun(t, conn, useSchema)
 	type group struct {
 		n                int64
 		sum1, sum2       *big.Int
@@ -97,10 +81,12 @@ func testJoinResult(t *testing.T, s server) {
 		g.sum2.Add(g.sum2, new(big.Int).SetUint64(value(d.Seed, i, 2)))
 		g.maxCol3, g.minCol4 = max(g.maxCol3, value(d.Seed, i, 3)), min(g.minCol4, value(d.Seed, i, 4))
 	}
-	res := conn.PgConn().ExecParams(t.Context(), joinAggregateSQL, [][]byte{[]byte(strconv.Itoa(id))}, []uint32{int8OID}, nil, nil).Read()
-	if res.Err != nil {
-		t.Fatal(res.Err)
+	_, sql, _ := strings.Cut(joinAggregateScript, "\n")
+	results, err := conn.PgConn().Exec(t.Context(), strings.ReplaceAll(sql, ":id", strconv.Itoa(id))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
 	}
+	res := results[0]
 	if len(res.Rows) != len(want) {
 		t.Fatalf("%d groups, want %d", len(res.Rows), len(want))
 	}
@@ -127,34 +113,6 @@ func testJoinResult(t *testing.T, s server) {
 	}
 }
 
-func testRowFound(t *testing.T, s server) {
-	conns := s.database(t)
-	d := Dataset{Rows: 1500, Seed: 9}
-	setup(t, d, conns)
-	conn := open(t, conns)
-	w, err := PointSelect().Worker(t.Context(), conn.PgConn(), WorkerEnv{Seed: 1, Values: Values{"rows": d.Rows}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 200 {
-		if err := w.Do(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	last := string(w.(*pointSelect).arg)
-	id, _ := strconv.ParseInt(last, 10, 64)
-	if got := one(t, conn, "SELECT col1::text FROM test_hp_table WHERE id = $1", id); got != strconv.FormatUint(value(d.Seed, id, 1), 10) {
-		t.Errorf("row %d has col1 %s", id, got)
-	}
-	wide, err := PointSelect().Worker(t.Context(), open(t, conns).PgConn(), WorkerEnv{Seed: 1, Values: Values{"rows": 1 << 40}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := wide.Do(t.Context()); err == nil || !strings.Contains(err.Error(), "0 rows instead of 1") {
-		t.Errorf("error %v for an id that is not there", err)
-	}
-}
-
 // startedThen makes a load call then in a goroutine once it has started, and
 // waits for that when the test ends.
 func startedThen(t *testing.T, l *Load, then func()) {
@@ -177,7 +135,7 @@ func testCancelLongQuery(t *testing.T, s server) {
 	const sleeping = "SELECT count(*)::text FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%' AND state = 'active' AND datname = current_database()"
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	load := sqlLoad(conns, 20, always("SELECT pg_sleep(600)"))
+	load := scripted(conns, 20, "SELECT pg_sleep(600);")
 	startedThen(t, &load, func() {
 		for range 500 {
 			var n string
@@ -209,7 +167,7 @@ func testHung(t *testing.T, s server) {
 	conns := s.database(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	load := sqlLoad(conns, 4, always("SELECT pg_sleep(600)"))
+	load := scripted(conns, 4, "SELECT pg_sleep(600);")
 	var stopped []int
 	goOn := func() {
 		for _, pid := range stopped {
@@ -253,7 +211,7 @@ func testHung(t *testing.T, s server) {
 }
 
 func testInFlight(t *testing.T, s server) {
-	load := sqlLoad(s.database(t), 3, always("SELECT pg_sleep(0.4)"))
+	load := scripted(s.database(t), 3, "SELECT pg_sleep(0.4);")
 	load.Duration = 50 * time.Millisecond
 	res, err := NewRunner(NewMeter("test")).Run(t.Context(), load)
 	if err != nil {
@@ -265,15 +223,16 @@ func testInFlight(t *testing.T, s server) {
 }
 
 func testFailedCounted(t *testing.T, s server) {
-	load := sqlLoad(s.database(t), 2, func(n int) string {
-		switch n % 4 {
-		case 0:
-			return "SELECT 1/0"
-		case 1:
-			return "DO $$BEGIN RAISE EXCEPTION 'retry' USING errcode = '40001'; END$$"
-		}
-		return "SELECT 1"
-	})
+	load := scripted(s.database(t), 2, `\set n :n + 1
+\if :n % 4 = 0
+SELECT 1/0;
+\elif :n % 4 = 1
+DO $$BEGIN RAISE EXCEPTION 'retry' USING errcode = '40001'; END$$;
+\else
+SELECT 1;
+\endif
+`)
+	load.Defines = []Define{{"n", "0"}}
 	load.Duration = 300 * time.Millisecond
 	m := NewMeter("test")
 	res, err := NewRunner(m).Run(t.Context(), load)
@@ -290,7 +249,7 @@ func testFailedCounted(t *testing.T, s server) {
 }
 
 func testStorm(t *testing.T, s server) {
-	load := sqlLoad(s.database(t), 2, always("SELECT * FROM nowhere"))
+	load := scripted(s.database(t), 2, "SELECT * FROM nowhere;")
 	res, err := NewRunner(NewMeter("test")).Run(t.Context(), load)
 	var refused *pgconn.PgError
 	if !errors.As(err, &refused) || refused.Code != "42P01" || !strings.Contains(err.Error(), "failed 100 times in a row") {
@@ -304,7 +263,7 @@ func testStorm(t *testing.T, s server) {
 func testTerminated(t *testing.T, s server) {
 	conns := s.database(t)
 	killer := open(t, conns)
-	load := sqlLoad(conns, 4, always("SELECT pg_sleep(0.01)"))
+	load := scripted(conns, 4, "SELECT pg_sleep(0.01);")
 	startedThen(t, &load, func() {
 		time.Sleep(200 * time.Millisecond)
 		_, err := killer.Exec(context.Background(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -329,7 +288,7 @@ func testTooFewConnections(t *testing.T, s server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	load := sqlLoad(conns, most+10, always("SELECT 1"))
+	load := scripted(conns, most+10, "SELECT 1;")
 	_, err = NewRunner(NewMeter("test")).Run(t.Context(), load)
 	if err == nil {
 		t.Fatal("no error")
@@ -345,21 +304,16 @@ func testTooFewConnections(t *testing.T, s server) {
 
 func testStarted(t *testing.T, s server) {
 	conns := s.database(t)
-	var prepared, transactions, calls atomic.Int64
-	load := Load{Connect: conns, Clients: 20, Duration: 100 * time.Millisecond, Scenario: Scenario{
-		Name: "test",
-		Worker: func(_ context.Context, conn *pgconn.PgConn, _ WorkerEnv) (Worker, error) {
-			prepared.Add(1)
-			return workerFunc(func(context.Context) error {
-				transactions.Add(1)
-				return exec(context.Background(), conn, "SELECT 1")
-			}), nil
-		},
-	}}
+	conn := open(t, conns)
+	mustRun(t, conn, "CREATE SEQUENCE done")
+	var calls atomic.Int64
+	load := scripted(conns, 20, "SELECT nextval('done');")
+	load.Duration = 100 * time.Millisecond
 	load.Started = func() {
 		calls.Add(1)
-		if prepared.Load() != 20 || transactions.Load() != 0 {
-			t.Errorf("%d of 20 clients prepared, %d transactions at the start", prepared.Load(), transactions.Load())
+		others := one(t, conn, "SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+		if done := one(t, conn, "SELECT is_called::text FROM done"); others != "20" || done != "false" {
+			t.Errorf("%s of 20 clients connected, a transaction begun: %s", others, done)
 		}
 	}
 	if _, err := NewRunner(NewMeter("test")).Run(t.Context(), load); err != nil {
@@ -371,9 +325,9 @@ func testStarted(t *testing.T, s server) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	load.Started = cancel
-	transactions.Store(0)
-	if _, err := NewRunner(NewMeter("test")).Run(ctx, load); !errors.Is(err, context.Canceled) || transactions.Load() != 0 {
-		t.Errorf("cancelled before the start: error %v, %d transactions", err, transactions.Load())
+	before := one(t, conn, "SELECT last_value::text FROM done")
+	if _, err := NewRunner(NewMeter("test")).Run(ctx, load); !errors.Is(err, context.Canceled) || one(t, conn, "SELECT last_value::text FROM done") != before {
+		t.Errorf("cancelled before the start: error %v", err)
 	}
 	load.Connect = func(ctx context.Context) (*pgx.Conn, error) { return nil, errors.New("no way") }
 	if _, err := NewRunner(NewMeter("test")).Run(t.Context(), load); err == nil || !strings.Contains(err.Error(), "connecting client 1 of 20: no way") {
@@ -383,7 +337,7 @@ func testStarted(t *testing.T, s server) {
 
 func testServerGone(t *testing.T, s server) {
 	conns := s.database(t)
-	load := sqlLoad(conns, 4, always("SELECT pg_sleep(0.01)"))
+	load := scripted(conns, 4, "SELECT pg_sleep(0.01);")
 	pid := s.Pid()
 	startedThen(t, &load, func() {
 		time.Sleep(200 * time.Millisecond)

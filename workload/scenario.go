@@ -4,7 +4,8 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
+
+	"pgtlb/workload/script"
 )
 
 // Scenario is one kind of load. Adding one is one file and one line in List.
@@ -14,21 +15,18 @@ type Scenario struct {
 	// different meaning are not compared.
 	Version int
 	Summary string // one line: what it does
-	Shows   string // what it should show about memory pages, and why
+	Shows   string // what it should show, and why
 	Clients int    // default number of clients
 	Params  []Param
-	// Script is what one client runs over and over, in pgbench's language, for
-	// people to read.
-	Script string
-	// Setup makes the scenario's data, or finds it made already, and reports
-	// what happens. It is idempotent and seeded; conns opens connections to the
-	// database that the data goes to.
-	Setup func(ctx context.Context, conns Connect, v Values, progress func(Progress)) error
-	// Worker prepares one client on its own connection.
-	Worker func(ctx context.Context, conn *pgconn.PgConn, w WorkerEnv) (Worker, error)
+	// Data is what the scenario works on, made in this order. v is complete, as
+	// from Resolve. A nil Data needs none.
+	Data func(v Values) []Data
+	// Work is what its clients do, with v as for Data. It has no side effects.
+	Work func(v Values) (Work, error)
 }
 
-// Param is a number that a scenario can be tuned with.
+// Param is a number that a scenario can be tuned with. In the scenario's scripts
+// it is the variable of the same name.
 type Param struct {
 	Name     string
 	Default  int64
@@ -40,23 +38,48 @@ type Param struct {
 // by Scenario.Resolve.
 type Values map[string]int64
 
-// WorkerEnv is what a worker knows of itself.
-type WorkerEnv struct {
-	Index  int // 0 … clients-1
-	Seed   int64
-	Values Values
+// Work is what the clients of a load do over and over: one of the scripts, drawn
+// by weight for each transaction.
+type Work struct {
+	Scripts []Script
+	Mode    script.Mode
+	// Session is SQL that each session runs once, before its first transaction.
+	Session []string
+	// Reconnect gives each transaction a connection of its own.
+	Reconnect bool
+	// Strict has a client end at the first error that is no serialization
+	// failure and no deadlock, as pgbench does; else such a transaction is counted as failed
+	// and the client goes on.
+	Strict bool
+	// PerCommand measures each command of the scripts.
+	PerCommand bool
 }
 
-// Worker is one client. Do runs one transaction and returns when its answer has
-// arrived to the last byte. A *pgconn.PgError is a failed transaction, after
-// which the worker goes on; any other error ends it.
-//
-// ctx ends when the load is cancelled. A worker needs it only for what it does
-// beside the server, such as sleeping: a query in flight is ended by the Runner
-// with a cancel request, so Do hands context.Background to the connection and
-// spares itself a context watch for each transaction.
-type Worker interface {
-	Do(ctx context.Context) error
+// Script is one script of a Work, in pgbench's language.
+type Script struct {
+	Name   string // of the file, or what the script is
+	Text   string
+	Weight int
+}
+
+// oneScript is the Work of a scenario with one script over pgtlb's own schema.
+func oneScript(name, text string) Work {
+	return Work{Scripts: []Script{{Name: name, Text: text, Weight: 1}}, Mode: script.Prepared, Session: []string{useSchema}}
+}
+
+// Data is something that scenarios read or write, in the database under load.
+type Data interface {
+	// Setup makes it, or finds it made already with the same definition and
+	// parameters and changes nothing. What pgtlb did not make is never replaced and is an
+	// error. One that is cancelled or fails leaves the database as it was.
+	// progress may be nil; it is called by the calling goroutine.
+	Setup(ctx context.Context, conns Connect, progress func(Progress)) error
+	// Fingerprint reads what the database holds: it is equal for equal content.
+	// What a load has written to is left out of it.
+	Fingerprint(ctx context.Context, conn *pgx.Conn) (string, error)
+	// Relations are the tables and indexes to prewarm, schema-qualified and
+	// quoted as in SQL: what may not fit into shared buffers first. It is called after Setup.
+	Relations(ctx context.Context, conn *pgx.Conn) ([]string, error)
 }
 
 // Connect opens a connection to the server under load. It is called by several
@@ -70,4 +93,48 @@ type Progress struct {
 	Done   int64
 	Total  int64 // 0 where the end is not known
 	Unit   string
+}
+
+// Setup makes all the scenario's data.
+func (s Scenario) Setup(ctx context.Context, conns Connect, v Values, progress func(Progress)) error {
+	for _, d := range s.Needs(v) {
+		if err := d.Setup(ctx, conns, progress); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Needs is the scenario's data, nil for one without.
+func (s Scenario) Needs(v Values) []Data {
+	if s.Data == nil {
+		return nil
+	}
+	return s.Data(v)
+}
+
+// Fingerprint stands for all the data that the scenario reads; it is empty for a
+// scenario without data.
+func (s Scenario) Fingerprint(ctx context.Context, conns Connect, v Values) (string, error) {
+	all := s.Needs(v)
+	if len(all) == 0 {
+		return "", nil
+	}
+	conn, err := conns(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer closeConn(ctx, conn)
+	text := ""
+	for _, d := range all {
+		is, err := d.Fingerprint(ctx, conn)
+		if err != nil {
+			return "", err
+		}
+		if text != "" {
+			text += "+"
+		}
+		text += is
+	}
+	return text, nil
 }

@@ -25,12 +25,7 @@ const setupLock int64 = 0x7067746c62 // "pgtlb"
 const stepTimeout = 30 * time.Second
 
 // useSchema lets a session find the scenarios' tables by their bare names.
-func useSchema(ctx context.Context, conn *pgconn.PgConn) error {
-	if err := exec(ctx, conn, "SET search_path = "+Schema+", public"); err != nil {
-		return fmt.Errorf("setting search_path: %w", err)
-	}
-	return nil
-}
+const useSchema = "SET search_path = " + Schema + ", public"
 
 // exec runs one or more statements, all in one transaction.
 func exec(ctx context.Context, conn *pgconn.PgConn, sql string) error {

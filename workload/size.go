@@ -17,17 +17,17 @@ type DataSize struct {
 	SharedBuffers int64
 }
 
-// ErrNoDataset is returned where the dataset has not been made.
-var ErrNoDataset = errors.New("there is no dataset in this database")
+// ErrNoData is returned where a scenario's data has not been made.
+var ErrNoData = errors.New("the scenario's data is not in this database")
 
-// Size measures the dataset. It fails with ErrNoDataset before Setup.
+// Size measures the dataset. It fails with ErrNoData before Setup.
 func Size(ctx context.Context, conn *pgx.Conn) (DataSize, error) {
 	m, err := readMark(ctx, conn, dataTable)
 	if err != nil {
 		return DataSize{}, err
 	}
 	if m == nil {
-		return DataSize{}, ErrNoDataset
+		return DataSize{}, ErrNoData
 	}
 	s := DataSize{Rows: m.rows, Seed: m.seed, Fingerprint: m.fingerprint}
 	err = conn.QueryRow(ctx, `SELECT sum(pg_table_size(t)), sum(pg_indexes_size(t)),

@@ -13,9 +13,8 @@ import (
 	"testing/iotest"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"pgtlb/probes"
+	"pgtlb/workload/wire"
 )
 
 // decode splits a binary COPY stream into rows of values.
@@ -83,7 +82,7 @@ func TestDataRowsDependOnSeedAndIDOnly(t *testing.T) {
 // The content of definition 1 never changes: raise definition with it.
 func TestDefinitionIsPinned(t *testing.T) {
 	const want = "70ad257a3efd5a10"
-	if got := (Dataset{Rows: 1_000_000, Seed: 1}).Fingerprint(); definition != 1 || got != want {
+	if got := (Dataset{Rows: 1_000_000, Seed: 1}).expected(); definition != 1 || got != want {
 		t.Errorf("definition %d has fingerprint %s, want 1 and %s", definition, got, want)
 	}
 }
@@ -123,29 +122,6 @@ func TestMarkIsReadBack(t *testing.T) {
 	}
 }
 
-func TestClientsDrawTheSameIDsFromTheSameSeed(t *testing.T) {
-	draw := func(seed int64, client int) []int64 {
-		b := newByID(WorkerEnv{Index: client, Seed: seed}, 1_000_000)
-		ids := make([]int64, 100)
-		for i := range ids {
-			if ids[i] = b.next(); ids[i] < 1 || ids[i] > 1_000_000 {
-				t.Fatalf("id %d", ids[i])
-			}
-		}
-		return ids
-	}
-	if !slices.Equal(draw(1, 0), draw(1, 0)) {
-		t.Error("one client draws other ids from one seed")
-	}
-	if slices.Equal(draw(1, 0), draw(1, 1)) || slices.Equal(draw(1, 0), draw(2, 0)) {
-		t.Error("two clients or two seeds draw the same ids")
-	}
-	b := newByID(WorkerEnv{}, 1)
-	if b.next() != 1 {
-		t.Error("of one row the id is not 1")
-	}
-}
-
 func TestResolve(t *testing.T) {
 	s := PointSelect()
 	v, err := s.Resolve(nil)
@@ -172,16 +148,19 @@ func TestResolve(t *testing.T) {
 func TestEveryScenarioIsDescribed(t *testing.T) {
 	names := map[string]bool{}
 	for _, s := range List() {
-		if s.Name == "" || names[s.Name] || s.Version < 1 || s.Summary == "" || s.Shows == "" || s.Script == "" ||
-			s.Clients < 1 || s.Setup == nil || s.Worker == nil {
+		if s.Name == "" || names[s.Name] || s.Version < 1 || s.Summary == "" || s.Shows == "" || s.Clients < 1 || s.Work == nil {
 			t.Errorf("scenario %q lacks something", s.Name)
 		}
 		names[s.Name] = true
 		if got, err := Find(s.Name); err != nil || got.Name != s.Name {
 			t.Errorf("finding %s gives %s, %v", s.Name, got.Name, err)
 		}
-		if _, err := s.Resolve(nil); err != nil {
+		v, err := s.Resolve(nil)
+		if err != nil {
 			t.Errorf("the defaults of %s: %v", s.Name, err)
+		}
+		if _, err := newLoading(t.Context(), Load{Scenario: s, Values: v, Clients: 1}, NewMeter("x")); err != nil {
+			t.Errorf("the scripts of %s: %v", s.Name, err)
 		}
 	}
 	if _, err := Find("point"); err == nil || !strings.Contains(err.Error(), `no scenario "point"; there are point-select, join-aggregate`) {
@@ -207,16 +186,16 @@ func TestSizeLine(t *testing.T) {
 
 // Recording goes on while the meter is read, and nothing is lost or counted twice.
 func TestMeterLosesNothing(t *testing.T) {
-	const clients, each = 50, 4000
+	const threads, each = 4, 40_000
 	m := NewMeter("x")
 	var wg sync.WaitGroup
-	for c := range clients {
+	for c := range threads {
 		r := m.recorder(c)
 		wg.Go(func() {
 			for i := range each {
-				r.done(time.Duration(i) * time.Microsecond)
+				r.Done(c, time.Duration(i)*time.Microsecond, 0)
 				if i%100 == 0 {
-					m.fail(r, "40001")
+					r.Failed(c, serializationFailure)
 				}
 			}
 		})
@@ -252,7 +231,7 @@ func TestMeterLosesNothing(t *testing.T) {
 		}
 	}
 	n, failed := read()
-	if n != clients*each || seen != clients*each || failed != clients*each/100 {
+	if n != threads*each || seen != threads*each || failed != threads*each/100 {
 		t.Errorf("%v transactions, %d latencies, %v failed", n, seen, failed)
 	}
 	var sum int64
@@ -261,16 +240,9 @@ func TestMeterLosesNothing(t *testing.T) {
 	}
 	var res Result
 	m.tally(&res)
-	if sum != clients*each || res.Transactions != clients*each || res.Latency.Count() != clients*each || res.Latency.MaxMS() != 3.999 ||
-		res.Failed != clients*each/100 || res.FailedBy["40001"] != res.Failed {
+	if sum != threads*each || res.Transactions != threads*each || res.Latency.Count() != threads*each || res.Latency.MaxMS() != 39.999 ||
+		res.Failed != threads*each/100 || res.FailedBy["40001"] != res.Failed {
 		t.Errorf("sum %d, result %+v", sum, res)
-	}
-}
-
-func TestMeterRecordsWithoutAllocating(t *testing.T) {
-	r := NewMeter("x").recorder(0)
-	if n := testing.AllocsPerRun(1000, func() { r.done(123 * time.Microsecond) }); n != 0 {
-		t.Errorf("%v allocations for each transaction", n)
 	}
 }
 
@@ -292,21 +264,21 @@ func TestMeterReadsBeforeTheLoad(t *testing.T) {
 }
 
 func TestStormNeedsOneReasonInARow(t *testing.T) {
-	err := func(code string) *pgconn.PgError { return &pgconn.PgError{Code: code} }
-	c := &client{}
+	state := func(code string) wire.State { return wire.State([]byte(code)) }
+	c := &task{}
 	for range 3 * stormLength {
-		if e := c.storm(err("40001"), 1); e != nil {
+		if e := c.storm(state("40001"), errors.New("again")); e != nil {
 			t.Fatal("serialization failures end the load")
 		}
 	}
 	for i := range 3 * stormLength {
-		if e := c.storm(err([]string{"22012", "23505"}[i%2]), 1); e != nil {
+		if e := c.storm(state([]string{"22012", "23505"}[i%2]), errors.New("no")); e != nil {
 			t.Fatal("changing failures end the load")
 		}
 	}
-	c = &client{}
+	c = &task{}
 	for i := 1; ; i++ {
-		if e := c.storm(err("42P01"), 1); e != nil {
+		if e := c.storm(state("42P01"), errors.New("no")); e != nil {
 			if i != stormLength {
 				t.Errorf("the storm ends after %d", i)
 			}

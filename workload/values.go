@@ -32,6 +32,17 @@ func (s Scenario) Resolve(v Values) (Values, error) {
 	return out, nil
 }
 
+// Own returns those of v that are parameters of the scenario.
+func (s Scenario) Own(v Values) Values {
+	own := Values{}
+	for _, p := range s.Params {
+		if n, given := v[p.Name]; given {
+			own[p.Name] = n
+		}
+	}
+	return own
+}
+
 func (s Scenario) paramNames() string {
 	if len(s.Params) == 0 {
 		return "none"

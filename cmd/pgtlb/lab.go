@@ -57,7 +57,7 @@ line per second and the report at the end.`,
 				return a.plainLab(cmd.Context(), so)
 			}
 			if !cmd.Flags().Changed("time") {
-				so.Lab.Duration = 0 // on the screen a load runs until its key stops it
+				so.First.Duration = 0 // on the screen a load runs until its key stops it
 			}
 			return a.screen(cmd.Context(), trial.NewSession(so))
 		},

@@ -101,23 +101,28 @@ func (l *loadFlags) addFlags(cmd *cobra.Command, seconds int) {
 	f.IntVarP(&l.seconds, "time", "T", seconds, "seconds that the load runs")
 }
 
-// apply checks scenario, clients and time and puts them into the options.
-func (l *loadFlags) apply(o *trial.LabOptions, scenario string) error {
+// load checks scenario, clients and time and makes the load of them.
+func (l *loadFlags) load(o *trial.LabOptions, scenario string) (workload.Load, error) {
 	sc, err := workload.Find(scenario)
 	if err != nil {
-		return err
+		return workload.Load{}, err
 	}
-	if _, err := sc.Resolve(workload.Values{"rows": o.Rows, "data_seed": o.Seed}); err != nil {
-		return fmt.Errorf("%s: %w", scenario, err)
+	values := sc.Own(workload.Values{"rows": o.Rows, "data_seed": o.Seed})
+	if _, err := sc.Resolve(values); err != nil {
+		return workload.Load{}, fmt.Errorf("%s: %w", scenario, err)
 	}
 	switch {
 	case l.clients < 1 && l.flags.Changed("client"):
-		return fmt.Errorf("--client %d: there must be at least 1", l.clients)
+		return workload.Load{}, fmt.Errorf("--client %d: there must be at least 1", l.clients)
 	case l.seconds < 1:
-		return fmt.Errorf("--time %d: the load must run for at least 1 second", l.seconds)
+		return workload.Load{}, fmt.Errorf("--time %d: the load must run for at least 1 second", l.seconds)
 	}
-	o.Scenario, o.Clients, o.Duration = scenario, l.clients, time.Duration(l.seconds)*time.Second
-	return l.roomFor(o)
+	what := workload.Load{Scenario: sc, Values: values, Clients: sc.Clients, Seed: o.Seed,
+		Duration: time.Duration(l.seconds) * time.Second}
+	if l.clients > 0 {
+		what.Clients = l.clients
+	}
+	return what, l.roomFor(o)
 }
 
 // Connections that the lab has by itself, and those that are not for one
@@ -153,8 +158,9 @@ func (a *app) labSession(ctx context.Context, l *labFlags, load *loadFlags, scen
 	if err != nil {
 		return trial.Options{}, err
 	}
+	var first workload.Load
 	if scenario != "" {
-		if err := load.apply(&o, scenario); err != nil {
+		if first, err = load.load(&o, scenario); err != nil {
 			return trial.Options{}, err
 		}
 	}
@@ -170,7 +176,7 @@ func (a *app) labSession(ctx context.Context, l *labFlags, load *loadFlags, scen
 		return trial.Options{}, err
 	}
 	so := a.session(trial.InLab, store)
-	so.Lab, so.Scope = o, scope
+	so.Lab, so.First, so.Scope = o, first, scope
 	return so, nil
 }
 

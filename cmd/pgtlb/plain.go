@@ -134,7 +134,7 @@ func loadOver(scenario string) func(*trial.State) bool {
 // measured is kept.
 func driven(ctx context.Context, o trial.Options, f *follower) (*trial.Run, workload.Result, error) {
 	s := trial.NewSession(o)
-	last, err := follow(ctx, s, f, loadOver(o.Lab.Scenario))
+	last, err := follow(ctx, s, f, loadOver(o.First.Scenario.Name))
 	for _, l := range last.Loads {
 		if l.Status == trial.LoadFailed {
 			err = errors.Join(err, fmt.Errorf("%s: %s", l.Name, l.Detail))

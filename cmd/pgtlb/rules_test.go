@@ -21,11 +21,11 @@ var allowed = map[string][]string{
 	"probes/perf":     {},
 	"probes":          {"probes/perf"},
 	"probes/doctor":   {"probes"},
-	"workload":        {"probes"},
+	"workload":        {"probes", "workload/script", "workload/wire"},
 	"workload/script": {},
 	"workload/wire":   {"probes"},
 	"workload/lab":    {"probes"},
-	"workload/trial":  {"probes", "workload", "workload/lab"},
+	"workload/trial":  {"probes", "workload", "workload/script", "workload/lab"},
 	"tui":             {"probes", "workload", "workload/trial"},
 	"cmd/pgtlb":       {"probes", "probes/doctor", "workload", "workload/script", "workload/lab", "workload/trial", "tui"},
 }

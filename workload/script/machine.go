@@ -49,6 +49,9 @@ type Client struct {
 	Vars  *Vars     // from the same program
 	Rand  Rand      // for the random functions
 	Debug io.Writer // where debug() writes; nil throws it away
+	// Observe is called after each command that Next has done by itself; nil is
+	// not called.
+	Observe func(command int)
 }
 
 // Machine runs the scripts of a program for one client. Backslash commands that need nothing from outside are done
@@ -64,6 +67,7 @@ type Machine struct {
 	at      int // next command
 	pipe    bool
 	waiting Action // RunShell, or SendSQL with a Store, until its result is here
+	observe func(int)
 
 	text []byte
 	args [][]byte
@@ -72,7 +76,7 @@ type Machine struct {
 
 // Machine makes a machine for a client. Begin comes first.
 func (p *Program) Machine(c Client) *Machine {
-	m := &Machine{program: p, mode: c.Mode, rand: c.Rand}
+	m := &Machine{program: p, mode: c.Mode, rand: c.Rand, observe: c.Observe}
 	m.scope = scope{vars: c.Vars, rand: &m.rand, debug: c.Debug}
 	return m
 }
@@ -135,6 +139,9 @@ func (m *Machine) Next() (Step, error) {
 		}
 		if step.Action != EndOfScript {
 			return step, nil
+		}
+		if m.observe != nil {
+			m.observe(i)
 		}
 	}
 	if m.pipe {

@@ -45,6 +45,24 @@ type LoadMeta struct {
 	Seed     int64            `json:"seed"`
 	// DurationS is the length asked for in seconds; 0 means until stopped.
 	DurationS float64 `json:"duration_s,omitempty"`
+	// Transactions is how many each client was to begin; 0 is no limit.
+	Transactions int64 `json:"transactions,omitempty"`
+	// Rate is transactions per second asked for; 0 is as many as possible.
+	Rate          float64 `json:"rate,omitempty"`
+	LatencyLimitS float64 `json:"latency_limit_s,omitempty"`
+	Threads       int     `json:"threads,omitempty"` // 0 is pgtlb's choice
+	Mode          string  `json:"mode,omitempty"`    // protocol: "simple", "extended", "prepared"
+	// Scripts are the names, weights and contents (a digest) of what was run.
+	Scripts []ScriptMeta `json:"scripts,omitempty"`
+	// Data is the fingerprint of what the scenario reads.
+	Data string `json:"data,omitempty"`
+}
+
+// ScriptMeta names a script of a load.
+type ScriptMeta struct {
+	Name   string `json:"name"`
+	Weight int    `json:"weight"`
+	Digest string `json:"digest"` // of its text: SHA-256, the first 16 hexadecimal digits
 }
 
 // Dataset is the size of the data that the load works on.

@@ -31,6 +31,12 @@ type Options struct {
 	// screen's loads are recorded without it.
 	Record time.Duration
 	Lab    LabOptions
+	// AllowLoad lets loads run on a server that is watched.
+	AllowLoad bool
+	// First is the load that is started as soon as the server is ready; one
+	// without a scenario starts none. Its Connect, Started and Stopped are the
+	// session's own.
+	First workload.Load
 }
 
 // LabOptions describe the lab to be made.
@@ -38,11 +44,6 @@ type LabOptions struct {
 	Cluster lab.Options
 	Rows    int64
 	Seed    int64
-	// Scenario is started when the lab is ready; empty starts none.
-	Scenario string
-	Clients  int // of that scenario; 0 is its default
-	// Duration ends each load; 0 means until it is stopped.
-	Duration time.Duration
 }
 
 // Session is what stands behind a screen or a headless verb: it makes or finds
@@ -94,11 +95,7 @@ func NewSession(o Options) *Session {
 		over: make(chan struct{}), sampler: probes.NewSampler(o.Interval),
 	}
 	s.st = State{Mode: o.Mode, Phase: Preparing, Interval: o.Interval}
-	if o.Mode == InLab {
-		for i, sc := range workload.List() {
-			s.loads = append(s.loads, newLoad(i+1, sc, o.Lab))
-		}
-	}
+	s.loads = newLoads(&o)
 	return s
 }
 

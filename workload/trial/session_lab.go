@@ -35,8 +35,8 @@ func (s *Session) prepareLab(ctx context.Context) error {
 	if err := s.joinLab(ctx, cluster); err != nil {
 		return err
 	}
-	data := workload.Dataset{Rows: s.o.Lab.Rows, Seed: s.o.Lab.Seed}
-	connect := connectTo(cluster.DSN(), setupName)
+	data := s.labData()
+	connect := s.connectAs(setupName)
 	if err := data.Setup(ctx, connect, s.progress); err != nil {
 		return err
 	}
@@ -45,13 +45,14 @@ func (s *Session) prepareLab(ctx context.Context) error {
 	}
 	s.post(func() {
 		s.ready()
-		for _, l := range s.loads {
-			if l.scenario.Name == s.o.Lab.Scenario {
-				s.startLoad(ctx, l)
-			}
-		}
+		s.startFirst(ctx)
 	})
 	return nil
+}
+
+// labData is what every lab is filled with.
+func (s *Session) labData() workload.Dataset {
+	return workload.Dataset{Rows: s.o.Lab.Rows, Seed: s.o.Lab.Seed}
 }
 
 // ready ends the preparing.
@@ -88,7 +89,7 @@ func (s *Session) joinLab(ctx context.Context, cluster *lab.Cluster) error {
 
 // warmUp prewarms and measures the dataset.
 func (s *Session) warmUp(ctx context.Context, connect workload.Connect) error {
-	warm, err := workload.Prewarm(ctx, connect, s.progress)
+	warm, err := workload.Prewarm(ctx, connect, []workload.Data{s.labData()}, s.progress)
 	if err != nil {
 		return err
 	}
@@ -186,7 +187,7 @@ func (s *Session) changePages(ctx context.Context, cluster *lab.Cluster, pages l
 	if err := s.joinLab(ctx, cluster); err != nil {
 		return errors.Join(change, err)
 	}
-	return errors.Join(change, s.warmUp(ctx, connectTo(cluster.DSN(), setupName)))
+	return errors.Join(change, s.warmUp(ctx, s.connectAs(setupName)))
 }
 
 // checkPool finds out whether the pool has the pages and, where it does not but
@@ -245,13 +246,17 @@ func (s *Session) pagesChanged(ctx context.Context, pages lab.Pages, err error) 
 // around; like the watching ones they are left out of sums.
 const setupName = probes.AppName + " setup"
 
-// connectTo opens connections under an application name.
-func connectTo(dsn, name string) workload.Connect {
+// connectAs opens connections to the session's server under an application name.
+func (s *Session) connectAs(name string) workload.Connect {
 	return func(ctx context.Context) (*pgx.Conn, error) {
-		cfg, err := pgx.ParseConfig(dsn)
-		if err != nil {
-			return nil, err
+		cfg := s.o.Config
+		if s.o.Mode == InLab {
+			var err error
+			if cfg, err = pgx.ParseConfig(s.cluster.DSN()); err != nil {
+				return nil, err
+			}
 		}
+		cfg = cfg.Copy()
 		cfg.RuntimeParams["application_name"] = name
 		return pgx.ConnectConfig(ctx, cfg)
 	}

@@ -2,10 +2,13 @@ package trial
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
 
+	"pgtlb/probes"
 	"pgtlb/workload"
 )
 
@@ -13,11 +16,7 @@ import (
 // its current drive has its own goroutine.
 type load struct {
 	key      int
-	scenario workload.Scenario
-	values   workload.Values
-	clients  int
-	seed     int64
-	duration time.Duration
+	what     workload.Load // as it is to be driven next
 	status   LoadStatus
 	started  time.Time
 	ended    time.Time
@@ -36,19 +35,48 @@ type drive struct {
 	left   bool            // it must not join a run any more; guarded by runSet
 }
 
-func newLoad(key int, sc workload.Scenario, o LabOptions) *load {
-	l := &load{key: key, scenario: sc, clients: sc.Clients, seed: o.Seed, status: LoadStopped,
-		duration: o.Duration, values: workload.Values{"rows": o.Rows, "data_seed": o.Seed}}
-	if sc.Name == o.Scenario && o.Clients > 0 {
-		l.clients = o.Clients
+// newLoads makes the loads that a session can drive: one for each scenario, and
+// one for the first load where that is none of them.
+func newLoads(o *Options) []*load {
+	if o.Mode != InLab && !o.AllowLoad {
+		return nil
 	}
-	return l
+	var loads []*load
+	add := func(what workload.Load) { loads = append(loads, &load{key: len(loads) + 1, what: what, status: LoadStopped}) }
+	first := o.First
+	for _, sc := range workload.List() {
+		if sc.Name == first.Scenario.Name {
+			add(first)
+			first.Scenario.Name = ""
+			continue
+		}
+		what := workload.Load{Scenario: sc, Clients: sc.Clients, Seed: 1}
+		if o.Mode == InLab {
+			what.Seed = o.Lab.Seed
+			what.Values = sc.Own(workload.Values{"rows": o.Lab.Rows, "data_seed": o.Lab.Seed})
+		}
+		add(what)
+	}
+	if first.Scenario.Name != "" {
+		add(first)
+	}
+	return loads
+}
+
+// startFirst starts the load that the session begins with.
+func (s *Session) startFirst(ctx context.Context) {
+	for _, l := range s.loads {
+		if l.what.Scenario.Name == s.o.First.Scenario.Name {
+			s.startLoad(ctx, l)
+		}
+	}
 }
 
 // state is the load as a screen shows it.
 func (l *load) state(now time.Time) LoadState {
-	st := LoadState{Key: l.key, Name: l.scenario.Name, Summary: l.scenario.Summary, Shows: l.scenario.Shows,
-		Script: l.scenario.Script, Clients: l.clients, Status: l.status, Started: l.started, Detail: l.detail}
+	sc := &l.what.Scenario
+	st := LoadState{Key: l.key, Name: sc.Name, Summary: sc.Summary, Shows: sc.Shows,
+		Clients: l.what.Clients, Status: l.status, Started: l.started, Detail: l.detail}
 	switch {
 	case l.started.IsZero():
 	case !l.ended.IsZero():
@@ -114,29 +142,25 @@ func (s *Session) startWaiting(ctx context.Context) {
 
 // startLoad begins a drive of a load; its outcome is posted.
 func (s *Session) startLoad(ctx context.Context, l *load) {
-	values, err := l.scenario.Resolve(l.values)
+	what := l.what
+	meta, err := loadMeta(&what)
 	if err != nil {
 		l.status, l.detail = LoadFailed, err.Error()
-		s.notify(true, l.scenario.Name+": "+err.Error())
+		s.notify(true, what.Scenario.Name+": "+err.Error())
 		return
 	}
 	driving, cancel := context.WithCancel(ctx)
-	d := &drive{cancel: cancel, done: make(chan struct{}), meter: workload.NewMeter(l.scenario.Name),
-		meta: LoadMeta{Scenario: l.scenario.Name, Version: l.scenario.Version, Params: values, Clients: l.clients,
-			Seed: l.seed, DurationS: l.duration.Seconds()}}
-	l.drive, l.status, l.detail = d, LoadStarting, "prewarming"
+	d := &drive{cancel: cancel, done: make(chan struct{}), meter: workload.NewMeter(what.Scenario.Name), meta: meta}
+	l.drive, l.status, l.detail = d, LoadStarting, "setting up"
 	l.started, l.ended = time.Time{}, time.Time{}
-	dsn := s.cluster.DSN()
-	what := workload.Load{Scenario: l.scenario, Values: values, Clients: l.clients, Seed: l.seed, Duration: l.duration,
-		Connect: connectTo(dsn, "pgtlb "+l.scenario.Name),
-		// The session's context: a run is begun and closed as a whole even if
-		// the drive is cancelled meanwhile.
-		Started: func() { s.begun(ctx, driving, l, d) },
-		Stopped: func(err error) { s.finish(ctx, endReason(err), d) },
-	}
+	what.Connect = s.connectAs("pgtlb " + what.Scenario.Name)
+	// The session's context: a run is begun and closed as a whole even if the
+	// drive is cancelled meanwhile.
+	what.Started = func() { s.begun(ctx, driving, l, d) }
+	what.Stopped = func(err error) { s.finish(ctx, endReason(err), d) }
 	ok := s.job(func() {
 		defer cancel()
-		err := s.driveLoad(ctx, driving, l, d, what, dsn)
+		err := s.driveLoad(ctx, driving, l, d, what)
 		s.post(func() { s.loadEnded(l, d, err) })
 		close(d.done)
 	})
@@ -145,11 +169,35 @@ func (s *Session) startLoad(ctx context.Context, l *load) {
 	}
 }
 
-// driveLoad prewarms, runs the clients and ends the run. It is a job; driving
-// ends when the load is stopped, ctx with the session.
-func (s *Session) driveLoad(ctx, driving context.Context, l *load, d *drive, what workload.Load, dsn string) error {
+// loadMeta describes a load in the run file; it fills in the load's parameters.
+func loadMeta(w *workload.Load) (LoadMeta, error) {
+	var err error
+	if w.Values, err = w.Scenario.Resolve(w.Values); err != nil {
+		return LoadMeta{}, err
+	}
+	work, err := w.Scenario.Work(w.Values)
+	if err != nil {
+		return LoadMeta{}, err
+	}
+	mode := work.Mode
+	if w.Mode != nil {
+		mode = *w.Mode
+	}
+	m := LoadMeta{Scenario: w.Scenario.Name, Version: w.Scenario.Version, Params: w.Values, Clients: w.Clients,
+		Seed: w.Seed, DurationS: w.Duration.Seconds(), Transactions: w.Transactions, Rate: w.Rate,
+		LatencyLimitS: w.LatencyLimit.Seconds(), Threads: w.Threads, Mode: mode.String()}
+	for _, sc := range work.Scripts {
+		digest := sha256.Sum256([]byte(sc.Text))
+		m.Scripts = append(m.Scripts, ScriptMeta{Name: sc.Name, Weight: sc.Weight, Digest: hex.EncodeToString(digest[:8])})
+	}
+	return m, nil
+}
+
+// driveLoad makes the data, prewarms it, runs the clients and ends the run. It is
+// a job; driving ends when the load is stopped, ctx with the session.
+func (s *Session) driveLoad(ctx, driving context.Context, l *load, d *drive, what workload.Load) error {
 	s.runs.expect(ctx, s, d)
-	err := s.prewarm(driving, l, dsn)
+	err := s.setUp(driving, l, d, &what)
 	if err == nil {
 		s.post(func() { l.detail = fmt.Sprintf("connecting %d clients", what.Clients) })
 		d.result, err = workload.NewRunner(d.meter).Run(driving, what)
@@ -161,19 +209,47 @@ func (s *Session) driveLoad(ctx, driving context.Context, l *load, d *drive, wha
 	return err
 }
 
-// prewarm puts the data into shared buffers before a measured run.
-func (s *Session) prewarm(ctx context.Context, l *load, dsn string) error {
-	warm, err := workload.Prewarm(ctx, connectTo(dsn, setupName), func(p workload.Progress) {
+// setUp makes the load's data, or finds it, and puts it into shared buffers
+// before a measured run.
+func (s *Session) setUp(ctx context.Context, l *load, d *drive, what *workload.Load) error {
+	data := what.Scenario.Needs(what.Values)
+	if len(data) == 0 {
+		return nil
+	}
+	connect := s.connectAs(setupName)
+	progress := func(p workload.Progress) {
 		s.post(func() {
 			if l.status == LoadStarting {
-				l.detail = fmt.Sprintf("prewarming %s, %d of %d %s", p.Detail, p.Done, p.Total, p.Unit)
+				l.detail = stepText(p)
 			}
 		})
-	})
-	if err == nil && warm.Percent() < 99 {
+	}
+	if err := what.Scenario.Setup(ctx, connect, what.Values, progress); err != nil {
+		return err
+	}
+	warm, err := workload.Prewarm(ctx, connect, data, progress)
+	switch {
+	case errors.Is(err, probes.ErrUnavailable):
+		s.post(func() { s.notify(false, "the data is not prewarmed: "+err.Error()) })
+	case err != nil:
+		return err
+	case warm.Percent() < 99:
 		s.post(func() { s.notify(false, warm.String()+": the load will read from outside shared buffers too") })
 	}
+	d.meta.Data, err = what.Scenario.Fingerprint(ctx, connect, what.Values)
 	return err
+}
+
+// stepText says how far a step is.
+func stepText(p workload.Progress) string {
+	text := p.Phase
+	if p.Detail != "" {
+		text += " " + p.Detail
+	}
+	if p.Total > 0 {
+		text += fmt.Sprintf(", %d of %d %s", p.Done, p.Total, p.Unit)
+	}
+	return text
 }
 
 func endReason(err error) string {
@@ -222,7 +298,7 @@ func (s *Session) loadEnded(l *load, d *drive, err error) {
 	l.status, l.detail = LoadStopped, ""
 	if err != nil {
 		l.status, l.detail = LoadFailed, err.Error()
-		s.notify(true, l.scenario.Name+": "+err.Error())
+		s.notify(true, l.what.Scenario.Name+": "+err.Error())
 	}
 	if l.resume && err == nil {
 		l.status, l.detail = LoadStarting, "waits for the server"

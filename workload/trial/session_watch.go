@@ -13,7 +13,10 @@ func (s *Session) prepareWatch(ctx context.Context) error {
 	if err := s.join(ctx, s.o.Config); err != nil {
 		return fmt.Errorf("watching: %w", err)
 	}
-	s.post(s.ready)
+	s.post(func() {
+		s.ready()
+		s.startFirst(ctx)
+	})
 	if s.o.Record > 0 {
 		return s.record(ctx)
 	}
