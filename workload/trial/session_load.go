@@ -15,14 +15,14 @@ import (
 // load is a scenario of the session and what it does. It belongs to the loop;
 // its current drive has its own goroutine.
 type load struct {
-	key      int
-	what     workload.Load // as it is to be driven next
-	status   LoadStatus
-	started  time.Time
-	ended    time.Time
-	detail   string
-	drive    *drive // nil while stopped, and while it waits for the server
-	resume   bool   // it was ended for a restart and goes on afterwards
+	key     int
+	what    workload.Load // as it is to be driven next
+	status  LoadStatus
+	started time.Time
+	ended   time.Time
+	detail  string
+	drive   *drive // nil while stopped, and while it waits for the server
+	resume  bool   // it was ended for a restart and goes on afterwards
 }
 
 // drive is one execution of a load.
@@ -42,7 +42,9 @@ func newLoads(o *Options) []*load {
 		return nil
 	}
 	var loads []*load
-	add := func(what workload.Load) { loads = append(loads, &load{key: len(loads) + 1, what: what, status: LoadStopped}) }
+	add := func(what workload.Load) {
+		loads = append(loads, &load{key: len(loads) + 1, what: what, status: LoadStopped})
+	}
 	first := o.First
 	for _, sc := range workload.List() {
 		if sc.Name == first.Scenario.Name {
