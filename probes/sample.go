@@ -63,6 +63,8 @@ const (
 	// LoadStarted: every client of the load is connected and sends its first
 	// transaction now. The sample that carries it is taken at that moment.
 	LoadStarted MarkKind = "load_started"
+	// LoadWarmed: the load's warm-up is over and its measured part begins.
+	LoadWarmed MarkKind = "load_warmed"
 	// LoadStopped: the last client of the load has stopped.
 	LoadStopped MarkKind = "load_stopped"
 )

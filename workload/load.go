@@ -47,6 +47,11 @@ type Load struct {
 	// Log takes a line for each transaction, in pgbench's format; nil logs
 	// nothing.
 	Log io.Writer
+	// Warmup has the clients at work before the measured part; nil has none.
+	Warmup *Warmup
+	// Warmed is called once, when the warm-up is over and before the measured
+	// part begins; no transaction is under way then.
+	Warmed func()
 	// Started is called once, when every client is connected and prepared and
 	// before the first transaction is sent; clients wait until it returns.
 	Started func()
@@ -54,6 +59,15 @@ type Load struct {
 	// before their connections are closed, with what made the load fail, if
 	// anything.
 	Stopped func(err error)
+}
+
+// Warmup is the part of a load that is not measured, in which caches and page
+// tables fill.
+type Warmup struct {
+	// Most is its length, or its greatest length where Over is set.
+	Most time.Duration
+	// Over is asked once a second whether it may end.
+	Over func() bool
 }
 
 // Define is a variable set from outside a script.

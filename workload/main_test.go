@@ -149,6 +149,7 @@ func onServer(t *testing.T, with lab.Server) {
 		{"cancel on a hung server", testHung},
 		{"transaction in flight is finished", testInFlight},
 		{"failed transactions are counted", testFailedCounted},
+		{"warm-up is apart", testWarmup},
 		{"storm of failures ends the load", testStorm},
 		{"terminated session", testTerminated},
 		{"too few connections", testTooFewConnections},

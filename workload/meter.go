@@ -17,7 +17,9 @@ type Meter struct {
 	mu      sync.Mutex
 	tallies []*wire.Tally // by thread
 	spare   *wire.Counts  // empty; takes the place of what a Read takes away
-	total   *wire.Counts  // what Reads have taken away
+	total   *wire.Counts  // what Reads have taken away since the last cut
+	// before are the transactions and failures of before the last cut.
+	before struct{ transactions, failed int64 }
 }
 
 // NewMeter returns the meter of the load with that label, its scenario's name.
@@ -59,13 +61,26 @@ func (m *Meter) Read(context.Context) (probes.Batch, error) {
 	interval := m.take()
 	m.total.Add(interval)
 	b := probes.Batch{Probe: m.Name(), Readings: []probes.Reading{
-		{ID: probes.Transactions, Label: m.label, Value: float64(m.total.Transactions)},
-		{ID: probes.Failed, Label: m.label, Value: float64(m.total.Failed)},
+		{ID: probes.Transactions, Label: m.label, Value: float64(m.before.transactions + m.total.Transactions)},
+		{ID: probes.Failed, Label: m.label, Value: float64(m.before.failed + m.total.Failed)},
 	}}
 	if interval.Latency.Count() > 0 {
 		b.Readings = append(b.Readings, probes.Reading{ID: probes.Latency, Label: m.label, Hist: interval.Latency})
 	}
 	return b, nil
+}
+
+// cut ends a part of the load and returns what was counted in it. Reads go on
+// counting from the load's beginning.
+func (m *Meter) cut() *wire.Counts {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	part := m.total
+	part.Add(m.take())
+	m.total = wire.NewCounts()
+	m.before.transactions += part.Transactions
+	m.before.failed += part.Failed
+	return part
 }
 
 // take takes away what all threads have recorded.
@@ -82,7 +97,7 @@ func (m *Meter) take() *wire.Counts {
 // Close does nothing: the figures stay readable after the load.
 func (m *Meter) Close() error { return nil }
 
-// tally adds everything recorded so far to res, read or not.
+// tally adds everything recorded since the last cut to res, read or not.
 func (m *Meter) tally(res *Result) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

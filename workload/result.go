@@ -34,6 +34,9 @@ type Result struct {
 	// LagMean and LagMax are from the scheduled to the real start of the
 	// transactions; 0 without a rate.
 	LagMean, LagMax time.Duration
+	// Warmup is what came before the measured part; nil without one. Nothing of
+	// it is in the other figures.
+	Warmup *WarmupResult
 	// Threads drove the clients; DriverCPU is the CPU time they used, user and
 	// kernel, 0 where it was not measured.
 	Threads   int
@@ -48,6 +51,19 @@ type Result struct {
 	// Cancelled tells that the load was cancelled before its time.
 	Cancelled bool
 }
+
+// WarmupResult is what a load did before its measured part.
+type WarmupResult struct {
+	Elapsed              time.Duration
+	Transactions, Failed int64
+	Latency              *probes.Histogram
+	// Settled tells that it ended because it was over, not at its greatest
+	// length.
+	Settled bool
+}
+
+// TPS is the number of transactions finished per second of the warm-up.
+func (w WarmupResult) TPS() float64 { return perSecond(w.Transactions, w.Elapsed) }
 
 // ScriptResult is one script's share of a load.
 type ScriptResult struct {
@@ -113,9 +129,11 @@ func (m Moments) Stddev() time.Duration {
 }
 
 // TPS is the number of transactions finished per second, connecting left out.
-func (r Result) TPS() float64 {
-	if r.Elapsed <= 0 {
+func (r Result) TPS() float64 { return perSecond(r.Transactions, r.Elapsed) }
+
+func perSecond(n int64, d time.Duration) float64 {
+	if d <= 0 {
 		return 0
 	}
-	return float64(r.Transactions) / r.Elapsed.Seconds()
+	return float64(n) / d.Seconds()
 }

@@ -85,9 +85,6 @@ func newLoading(ctx context.Context, load Load, meter *Meter) (*loading, error) 
 	if err := l.link(); err != nil {
 		return nil, err
 	}
-	if load.Log != nil {
-		l.log = newTxnLog(load.Log, &load)
-	}
 	return l, l.makeTasks()
 }
 
@@ -132,13 +129,11 @@ func (l *loading) makeTasks() error {
 	}
 	seeds := script.NewSeeds(uint64(l.o.Seed))
 	for i := range l.o.Clients {
-		t := &task{load: l, client: i, status: 'I', command: -1, stats: make([]scriptStats, len(l.program.Scripts))}
-		for s, parsed := range l.program.Scripts {
+		t := &task{load: l, client: i, status: 'I', command: -1}
+		for _, parsed := range l.program.Scripts {
 			t.prepared = append(t.prepared, make([]bool, len(parsed.Commands)))
-			if l.work.PerCommand {
-				t.stats[s].commands = make([]commandStats, len(parsed.Commands))
-			}
 		}
+		t.forget()
 		t.choose = seeds.Rand() // for now: the sequence of its functions
 		l.tasks = append(l.tasks, t)
 	}
@@ -213,17 +208,16 @@ func (l *loading) adopt(ctx context.Context, conns []*pgx.Conn) ([]*wire.Conn, e
 
 // keepBusy runs the clients to the end of the load.
 func (l *loading) keepBusy(ctx context.Context, conns []*wire.Conn, res *Result) error {
-	clients := make([]wire.Client, len(conns))
-	for i, c := range conns {
-		clients[i] = wire.Client{Conn: c, Task: l.tasks[i]}
+	err := l.warmUp(ctx, conns, res)
+	if err == nil && !res.Cancelled {
+		if l.o.Log != nil {
+			l.log = newTxnLog(l.o.Log, &l.o)
+		}
+		var s wire.Stats
+		s, err = l.run(ctx, conns, l.o.Duration, l.o.Transactions)
+		res.Elapsed, res.Threads, res.DriverCPU = s.Elapsed, s.Threads, s.CPU
+		res.Skipped, res.Late, res.Cancelled = s.Skipped, s.Late, s.Cancelled
 	}
-	s, err := wire.Run(ctx, wire.Options{
-		Clients: clients, Threads: l.o.Threads, Recorder: l.recorder,
-		Duration: l.o.Duration, Transactions: l.o.Transactions,
-		Rate: l.o.Rate, Seed: uint64(l.o.Seed), LatencyLimit: l.o.LatencyLimit,
-	})
-	res.Elapsed, res.Threads, res.DriverCPU = s.Elapsed, s.Threads, s.CPU
-	res.Skipped, res.Late, res.Cancelled = s.Skipped, s.Late, s.Cancelled
 	if l.log != nil {
 		err = errors.Join(err, l.log.close())
 	}
@@ -232,6 +226,57 @@ func (l *loading) keepBusy(ctx context.Context, conns []*wire.Conn, res *Result)
 		return l.explain(ctx, lost)
 	}
 	return err
+}
+
+// run keeps the clients busy that have not ended, for that long or for that many
+// transactions each.
+func (l *loading) run(ctx context.Context, conns []*wire.Conn, d time.Duration, transactions int64) (wire.Stats, error) {
+	var clients []wire.Client
+	for i, c := range conns {
+		if t := l.tasks[i]; !t.gone {
+			t.clock = time.Time{}
+			clients = append(clients, wire.Client{Conn: c, Task: t})
+		}
+	}
+	if len(clients) == 0 {
+		return wire.Stats{}, nil
+	}
+	return wire.Run(ctx, wire.Options{
+		Clients: clients, Threads: l.o.Threads, Recorder: l.recorder, Duration: d, Transactions: transactions,
+		Rate: l.o.Rate, Seed: uint64(l.o.Seed), LatencyLimit: l.o.LatencyLimit,
+	})
+}
+
+// warmStep is how often a warm-up is asked whether it is over. The clients
+// finish their transactions for it.
+const warmStep = time.Second
+
+// warmUp runs the clients before the measured part, and then forgets what they
+// did but for its sum.
+func (l *loading) warmUp(ctx context.Context, conns []*wire.Conn, res *Result) error {
+	if l.o.Warmup == nil {
+		return nil
+	}
+	w := &WarmupResult{}
+	res.Warmup = w
+	for w.Elapsed < l.o.Warmup.Most && !w.Settled {
+		s, err := l.run(ctx, conns, min(warmStep, l.o.Warmup.Most-w.Elapsed), 0)
+		w.Elapsed += s.Elapsed
+		if err != nil || s.Cancelled || s.Threads == 0 {
+			res.Cancelled = s.Cancelled
+			return err
+		}
+		w.Settled = l.o.Warmup.Over != nil && l.o.Warmup.Over()
+	}
+	counts := l.meter.cut()
+	w.Transactions, w.Failed, w.Latency = counts.Transactions, counts.Failed, counts.Latency
+	for _, t := range l.tasks {
+		t.forget()
+	}
+	if l.o.Warmed != nil {
+		l.o.Warmed()
+	}
+	return nil
 }
 
 func (l *loading) recorder(thread int) wire.Recorder {

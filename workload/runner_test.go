@@ -248,6 +248,43 @@ SELECT 1;
 	}
 }
 
+func testWarmup(t *testing.T, s server) {
+	conns := s.database(t)
+	conn := open(t, conns)
+	mustRun(t, conn, "CREATE SEQUENCE done")
+	load := scripted(conns, 3, "SELECT nextval('done');")
+	load.Transactions = 10
+	asked := 0
+	load.Warmup = &Warmup{Most: time.Minute, Over: func() bool { asked++; return asked == 2 }}
+	var before int64
+	m := NewMeter("test")
+	load.Warmed = func() {
+		var err error
+		if before, err = strconv.ParseInt(one(t, conn, "SELECT last_value::text FROM done"), 10, 64); err != nil {
+			t.Error(err)
+		}
+	}
+	res, err := NewRunner(m).Run(t.Context(), load)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := res.Warmup
+	if w == nil || !w.Settled || w.Transactions != before || w.Elapsed < 2*time.Second || w.Latency.Count() != before || w.TPS() <= 0 {
+		t.Errorf("warm-up %+v after %d transactions", w, before)
+	}
+	if res.Transactions != 30 || res.Latency.Count() != 30 || res.Scripts[0].Latency.Count != 30 {
+		t.Errorf("result %+v", res)
+	}
+	if b, _ := m.Read(t.Context()); b.Readings[0].Value != float64(before+30) {
+		t.Errorf("the meter reads %+v after %d transactions", b.Readings, before+30)
+	}
+
+	load.Warmup = &Warmup{Most: 50 * time.Millisecond}
+	if res, err = NewRunner(NewMeter("test")).Run(t.Context(), load); err != nil || res.Warmup.Settled || res.Warmup.Elapsed < 50*time.Millisecond || res.Transactions != 30 {
+		t.Errorf("result %+v, %v", res, err)
+	}
+}
+
 func testStorm(t *testing.T, s server) {
 	load := scripted(s.database(t), 2, "SELECT * FROM nowhere;")
 	res, err := NewRunner(NewMeter("test")).Run(t.Context(), load)

@@ -49,6 +49,7 @@ type task struct {
 
 	stats []scriptStats
 	clock time.Time // the run's beginning, for what Next does in between
+	gone  bool      // it ended early
 }
 
 // scriptStats are what one client did with one script.
@@ -67,6 +68,16 @@ var (
 	serializationFailure = wire.State{'4', '0', '0', '0', '1'}
 	deadlockDetected     = wire.State{'4', '0', 'P', '0', '1'}
 )
+
+// forget empties the client's figures.
+func (t *task) forget() {
+	t.stats = make([]scriptStats, len(t.load.program.Scripts))
+	if t.load.work.PerCommand {
+		for i, s := range t.load.program.Scripts {
+			t.stats[i].commands = make([]commandStats, len(s.Commands))
+		}
+	}
+}
 
 // Reconnected notes that the session is a new one.
 func (t *task) Reconnected() {
@@ -404,6 +415,7 @@ func (t *task) abort(err error) wire.Action {
 	if !t.load.work.Strict {
 		return wire.Abort(err)
 	}
+	t.gone = true
 	t.load.abort(Aborted{Client: t.client, Err: err})
 	return wire.Stop()
 }

@@ -54,6 +54,8 @@ type LoadMeta struct {
 	Mode          string  `json:"mode,omitempty"`    // protocol: "simple", "extended", "prepared"
 	// Scripts are the names, weights and contents (a digest) of what was run.
 	Scripts []ScriptMeta `json:"scripts,omitempty"`
+	// WarmUp is how long the load worked before it was measured: "auto", "5s".
+	WarmUp string `json:"warm_up,omitempty"`
 	// Data is the fingerprint of what the scenario reads.
 	Data string `json:"data,omitempty"`
 }

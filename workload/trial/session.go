@@ -37,6 +37,8 @@ type Options struct {
 	// without a scenario starts none. Its Connect, Started and Stopped are the
 	// session's own.
 	First workload.Load
+	// WarmUp has the first load warm up before it is measured.
+	WarmUp WarmUp
 }
 
 // LabOptions describe the lab to be made.

@@ -160,6 +160,9 @@ func (s *Session) startLoad(ctx context.Context, l *load) {
 	// drive is cancelled meanwhile.
 	what.Started = func() { s.begun(ctx, driving, l, d) }
 	what.Stopped = func(err error) { s.finish(ctx, endReason(err), d) }
+	if w := s.o.WarmUp; w.Most > 0 && what.Scenario.Name == s.o.First.Scenario.Name {
+		s.warm(ctx, l, d, &what, w)
+	}
 	ok := s.job(func() {
 		defer cancel()
 		err := s.driveLoad(ctx, driving, l, d, what)

@@ -31,6 +31,11 @@ func partsOf(name string, frames []probes.Frame) part {
 	if !ok {
 		return part{note: name + ": no load of pgtlb's ran, so there is no filling to set apart"}
 	}
+	if begun, warm, ok := warmedUp(frames); ok {
+		p := part{clear: true, filling: summarize(frames, begun, warm), steady: summarize(frames, from, to)}
+		p.note = fmt.Sprintf("%s: warmed up for %s, then measured for %s", name, Seconds(p.filling.Seconds), Seconds(p.steady.Seconds))
+		return p
+	}
 	fill := FillEnd(frames)
 	if !fill.Clear {
 		return part{note: name + ": " + fill.Why}

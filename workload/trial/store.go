@@ -280,10 +280,10 @@ func (info *RunInfo) fromEnds(head, tail *Run) {
 		return
 	}
 	first, last := head.Samples[0], tail.Samples[len(tail.Samples)-1]
+	started := false
 	for _, s := range head.Samples {
-		if marked(s, probes.LoadStarted) {
-			first = s
-			break
+		if !started && marked(s, probes.LoadStarted) || marked(s, probes.LoadWarmed) {
+			first, started = s, true
 		}
 	}
 	for _, s := range tail.Samples {

@@ -48,8 +48,11 @@ func (t *timeline) add(f probes.Frame) {
 		t.base.reach(f.T - t.run.Start)
 		t.run.Active = !f.Marked(probes.LoadStopped)
 	}
-	if f.Marked(probes.LoadStarted) {
+	switch {
+	case f.Marked(probes.LoadStarted):
 		t.begin(f)
+	case f.Marked(probes.LoadWarmed) && t.run != nil:
+		t.restart(f)
 	}
 }
 
@@ -59,8 +62,15 @@ func (t *timeline) begin(f probes.Frame) {
 	if t.next != nil {
 		run, t.next = *t.next, nil
 	}
-	run.Active, run.Start = true, f.T
-	t.run, t.acc = &run, NewAccumulator()
+	run.Active = true
+	t.run = &run
+	t.restart(f)
+}
+
+// restart begins the measured part of the run at the end of a frame.
+func (t *timeline) restart(f probes.Frame) {
+	t.run.Start, t.run.Summary = f.T, nil
+	t.acc = NewAccumulator()
 	t.acc.Begin(f)
 	t.base.reach(0)
 }

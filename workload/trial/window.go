@@ -8,8 +8,8 @@ import (
 )
 
 // LoadWindow finds the frames of the load: from the one after the frame whose
-// sample carries the first LoadStarted (that frame ends where the load starts)
-// up to, not including, index to: the frame after the one in which the last
+// sample carries the first LoadStarted (that frame ends where the load starts),
+// or the LoadWarmed after it, up to, not including, index to: the frame after the one in which the last
 // load stopped, or the end. Where no frame tells of a start, ok is false and the
 // window is everything up to the last stop, or to the end.
 func LoadWindow(frames []probes.Frame) (from, to int, ok bool) {
@@ -22,6 +22,10 @@ func LoadWindow(frames []probes.Frame) (from, to int, ok bool) {
 					from, ok = i+1, true
 				}
 				running++
+			case probes.LoadWarmed:
+				if ok {
+					from = i + 1
+				}
 			case probes.LoadStopped:
 				running--
 				stopped = i + 1
@@ -35,6 +39,21 @@ func LoadWindow(frames []probes.Frame) (from, to int, ok bool) {
 		return 0, stopped, false
 	}
 	return from, len(frames), true
+}
+
+// warmedUp finds the frames of the load's warm-up; ok is false where there was
+// none.
+func warmedUp(frames []probes.Frame) (from, to int, ok bool) {
+	started := false
+	for i := range frames {
+		switch {
+		case !started && frames[i].Marked(probes.LoadStarted):
+			from, started = i+1, true
+		case started && frames[i].Marked(probes.LoadWarmed):
+			return from, i + 1, true
+		}
+	}
+	return 0, 0, false
 }
 
 // Summarize makes the Summary of the load window of frames, or of all frames
