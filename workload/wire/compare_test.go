@@ -88,7 +88,7 @@ func median(sorted []float64) float64 {
 
 func runOurs(b *testing.B, c *lab.Cluster, mode string, clients int) figures {
 	b.Helper()
-	conns := adopt(b, c.DSN(), clients, func(pc *pgconn.PgConn) {
+	conns := direct.adopt(b, c.DSN(), clients, func(pc *pgconn.PgConn) {
 		if mode == "prepared" {
 			if _, err := pc.Prepare(b.Context(), statement, compareSQL+"$1;", nil); err != nil {
 				b.Fatal(err)

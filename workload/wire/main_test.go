@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -109,13 +110,47 @@ func stopServer(c *lab.Cluster, parent string) error {
 	return os.Remove(parent)
 }
 
+// connector opens connections of one kind: which engine drives them follows from it.
+type connector struct {
+	name string
+	wrap bool // the socket, so that its descriptor cannot be had
+}
+
+var (
+	direct  = connector{name: "direct"}
+	wrapped = connector{name: "wrapped", wrap: true}
+)
+
+// onBoth runs a test over both engines.
+func onBoth(t *testing.T, test func(t *testing.T, with connector)) {
+	t.Helper()
+	for _, with := range []connector{direct, wrapped} {
+		t.Run(with.name, func(t *testing.T) { test(t, with) })
+	}
+}
+
+// connect opens one connection.
+func (with connector) connect(ctx context.Context, dsn string) (*pgconn.PgConn, error) {
+	config, err := pgconn.ParseConfig(dsn)
+	if err != nil {
+		return nil, err
+	}
+	if dial := config.DialFunc; with.wrap {
+		config.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := dial(ctx, network, addr)
+			return struct{ net.Conn }{conn}, err
+		}
+	}
+	return pgconn.ConnectConfig(ctx, config)
+}
+
 // adopt opens n connections, lets prepare use them, and takes them over. They are
 // closed with the test.
-func adopt(t testing.TB, dsn string, n int, prepare func(*pgconn.PgConn)) []*Conn {
+func (with connector) adopt(t testing.TB, dsn string, n int, prepare func(*pgconn.PgConn)) []*Conn {
 	t.Helper()
 	conns := make([]*Conn, n)
 	for i := range conns {
-		pc, err := pgconn.Connect(t.Context(), dsn)
+		pc, err := with.connect(t.Context(), dsn)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,6 +159,9 @@ func adopt(t testing.TB, dsn string, n int, prepare func(*pgconn.PgConn)) []*Con
 		}
 		if conns[i], err = Adopt(t.Context(), pc); err != nil {
 			t.Fatal(err)
+		}
+		if indirect := conns[i].Indirect(); (indirect != "") != with.wrap {
+			t.Fatalf("%s: not driven directly because it %q", with.name, indirect)
 		}
 		t.Cleanup(func() {
 			if err := conns[i].Close(); err != nil {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -9,7 +10,7 @@ import (
 
 // Client is a connection and what is done over it.
 type Client struct {
-	Conn *Conn
+	Conn *Conn // nil with Options.Reconnect
 	Task Task
 }
 
@@ -17,10 +18,11 @@ type Client struct {
 type Options struct {
 	Clients []Client
 	// Threads is how many OS threads share the clients, at most one each; 0 is
-	// DefaultThreads.
+	// DefaultThreads. Clients that are not driven directly have a goroutine each
+	// instead; they share as many recorders and parts of the rate.
 	Threads int
 	// Recorder returns the recorder of a thread, from 0. It is called before
-	// the threads begin.
+	// the threads begin. Goroutines that share one take turns.
 	Recorder func(thread int) Recorder
 	// Duration is after how long no transaction is begun any more; 0 is never.
 	Duration time.Duration
@@ -34,6 +36,12 @@ type Options struct {
 	// LatencyLimit is the latency above which a transaction counts as late. With
 	// a rate, one whose scheduled start has passed by more is skipped. 0 is none.
 	LatencyLimit time.Duration
+	// Reconnect, if it is set, opens a connection for each transaction, before it
+	// begins: its latency counts from when the connection is there, with a rate from
+	// its scheduled start. The run closes it after the transaction. Any number of
+	// goroutines call it at a time. It must return when ctx ends; any other error
+	// ends the run.
+	Reconnect func(ctx context.Context, client int) (*Conn, error)
 }
 
 // DefaultThreads leaves half of the CPUs this process may use to the server.
@@ -43,11 +51,15 @@ func DefaultThreads(clients int) int {
 
 // Stats is what a run did.
 type Stats struct {
+	// Indirect says why the clients were not driven directly, empty if they were.
+	Indirect string
+	// Threads is the number of threads; 0 if Indirect, as clients then have a goroutine each.
 	Threads                             int
 	Transactions, Failed, Skipped, Late int64
 	// Elapsed is from the first request until every client was through.
 	Elapsed time.Duration
-	// CPU is the CPU time, user and kernel, of the threads.
+	// CPU is the CPU time, user and kernel, of the threads; 0 if Indirect, as it is
+	// not known of goroutines.
 	CPU time.Duration
 	// Cancelled says that ctx ended the run.
 	Cancelled bool
@@ -73,11 +85,29 @@ func (o *Options) check() error {
 		return errors.New("an option is negative")
 	}
 	for i, c := range o.Clients {
-		if c.Conn == nil || c.Task == nil || c.Conn.fd < 0 || c.Conn.broken {
-			return fmt.Errorf("client %d of %d has no open connection or no task", i+1, len(o.Clients))
+		switch {
+		case c.Task == nil:
+			return fmt.Errorf("client %d of %d has no task", i+1, len(o.Clients))
+		case o.Reconnect != nil && c.Conn != nil:
+			return fmt.Errorf("client %d of %d has a connection, but is to open its own", i+1, len(o.Clients))
+		case o.Reconnect == nil && (c.Conn == nil || c.Conn.closed || c.Conn.broken):
+			return fmt.Errorf("client %d of %d has no open connection", i+1, len(o.Clients))
 		}
 	}
 	return nil
+}
+
+// indirect is why the clients cannot be driven directly, empty if they can.
+func (o *Options) indirect() string {
+	if o.Reconnect != nil {
+		return "each transaction has a connection of its own"
+	}
+	for i, c := range o.Clients {
+		if why := c.Conn.Indirect(); why != "" {
+			return fmt.Sprintf("the connection of client %d of %d %s", i+1, len(o.Clients), why)
+		}
+	}
+	return ""
 }
 
 // threads is how many threads there are to be.

@@ -2,19 +2,16 @@
 
 package wire
 
-import (
-	"context"
+import "net"
 
-	"github.com/jackc/pgx/v5/pgconn"
-)
+// open leaves a connection to the runtime.
+func open(conn net.Conn) (s socket, fd int, indirect string, err error) {
+	why := wrapping(conn)
+	if why == "" {
+		why = "is driven without epoll, which is Linux's"
+	}
+	return netSocket{conn}, -1, why, nil
+}
 
-func unsupported() error { return &UnsupportedError{Reason: "it needs Linux's epoll"} }
-
-// Adopt returns an *UnsupportedError.
-func Adopt(context.Context, *pgconn.PgConn) (*Conn, error) { return nil, unsupported() }
-
-// Close does nothing: there is no Conn.
-func (c *Conn) Close() error { return nil }
-
-// Run returns an *UnsupportedError.
-func Run(context.Context, Options) (Stats, error) { return Stats{}, unsupported() }
+// newDirect is another name of newStreams: no connection is direct.
+func newDirect(r *run) (engine, error) { return newStreams(r) }

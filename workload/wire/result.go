@@ -150,9 +150,3 @@ func (e *LostError) Unwrap() []error {
 	}
 	return []error{e.Said, e.Cause}
 }
-
-// UnsupportedError says why a connection cannot be driven by this package. The
-// connection is as it was, and can be driven through pgconn.
-type UnsupportedError struct{ Reason string }
-
-func (e *UnsupportedError) Error() string { return "driving a connection directly: " + e.Reason }

@@ -57,6 +57,9 @@ type scanner struct {
 	need int // bytes that part must have; meaningful if part is not empty
 }
 
+// reset forgets an unfinished stream.
+func (s *scanner) reset() { s.skip, s.part = 0, s.part[:0] }
+
 // handler takes the messages that a scanner hands over. body is valid during
 // the call only.
 type handler interface {

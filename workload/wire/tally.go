@@ -14,6 +14,11 @@ type Counts struct {
 	Transactions, Failed, Skipped int64
 	LagSum, LagMax                time.Duration
 	FailedBy                      map[State]int64
+	// Connect is the time that the connections of transactions with one each took to
+	// open; nil or empty if there were none. ConnectSum and ConnectMax are exact.
+	Connect                *probes.Histogram
+	Connections            int64
+	ConnectSum, ConnectMax time.Duration
 }
 
 // NewCounts returns empty counts.
@@ -25,7 +30,10 @@ func NewCounts() *Counts {
 func (c *Counts) Reset() {
 	c.Latency.Reset()
 	clear(c.FailedBy)
-	*c = Counts{Latency: c.Latency, FailedBy: c.FailedBy}
+	if c.Connect != nil {
+		c.Connect.Reset()
+	}
+	*c = Counts{Latency: c.Latency, FailedBy: c.FailedBy, Connect: c.Connect}
 }
 
 // Add adds other to c.
@@ -39,6 +47,21 @@ func (c *Counts) Add(other *Counts) {
 	for state, n := range other.FailedBy {
 		c.FailedBy[state] += n
 	}
+	if other.Connections == 0 {
+		return
+	}
+	c.Connections += other.Connections
+	c.ConnectSum += other.ConnectSum
+	c.ConnectMax = max(c.ConnectMax, other.ConnectMax)
+	c.connect().Add(other.Connect)
+}
+
+// connect is Connect, made when it is first used: most runs open no connections.
+func (c *Counts) connect() *probes.Histogram {
+	if c.Connect == nil {
+		c.Connect = probes.NewHistogram()
+	}
+	return c.Connect
 }
 
 // Tally is a Recorder whose counts another goroutine takes away while the thread
@@ -84,6 +107,17 @@ func (t *Tally) Failed(_ int, state State) {
 func (t *Tally) Skipped(int) {
 	t.busy.Store(true)
 	t.current.Load().Skipped++
+	t.busy.Store(false)
+}
+
+// Connected counts a connection opened for one transaction.
+func (t *Tally) Connected(_ int, took time.Duration) {
+	t.busy.Store(true)
+	c := t.current.Load()
+	c.Connections++
+	c.ConnectSum += took
+	c.ConnectMax = max(c.ConnectMax, took)
+	c.connect().Record(took)
 	t.busy.Store(false)
 }
 

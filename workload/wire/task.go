@@ -2,8 +2,9 @@ package wire
 
 import "time"
 
-// Task is what one client does. Its methods are called by the client's thread,
-// one at a time, and must not block: every other client of the thread waits.
+// Task is what one client does. Its methods are called by the goroutine that
+// drives the client, one at a time, and must not block: every other client of the
+// thread waits.
 type Task interface {
 	// Next appends the messages of the next request to buf, which is empty, and
 	// says what the client does next. It is called when a transaction begins, after the
@@ -24,11 +25,21 @@ type RowTask interface {
 	Row(command int, r Row)
 }
 
+// ReconnectTask is a Task that is told when each of its transactions has a
+// connection of its own (Options.Reconnect).
+type ReconnectTask interface {
+	Task
+	// Reconnected is called before the first Next of a transaction: the session is
+	// fresh, so that prepared statements and settings of the one before are gone.
+	Reconnected()
+}
+
 // Moment is a time of a run. Times are since the run began, on a monotonic clock.
 type Moment struct {
 	Now time.Duration
 	// Begin is where the latency of the present transaction counts from: its
-	// scheduled start with a rate, else the first call of Next for it.
+	// scheduled start with a rate, else the first call of Next for it, when its
+	// connection is there.
 	Begin time.Duration
 	// Over says that the run's duration is over: the transaction is the
 	// client's last, and one that failed is not worth another try.
@@ -81,8 +92,9 @@ func Stop() Action { return Action{kind: stop} }
 // Abort ends the whole run with that error.
 func Abort(err error) Action { return Action{kind: abort, err: err} }
 
-// Recorder takes what the clients of one thread measure. Only that thread calls
-// it; every method is on the path of a transaction and should not wait.
+// Recorder takes what the clients of one thread measure. It is called by one
+// goroutine at a time; every method is on the path of a transaction and should not
+// wait.
 type Recorder interface {
 	// Done is a finished transaction: its latency, lag included, and its lag, the
 	// time from its scheduled start to its real one (0 without a rate).
@@ -92,4 +104,7 @@ type Recorder interface {
 	// Skipped is a transaction that was not begun, because its scheduled start
 	// had passed by more than the latency limit.
 	Skipped(client int)
+	// Connected is a connection opened for one transaction, and how long that took,
+	// authentication included. The latency does not contain it; with a rate, the lag does.
+	Connected(client int, took time.Duration)
 }

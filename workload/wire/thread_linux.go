@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"io"
 	"runtime"
 	"time"
@@ -16,23 +17,75 @@ const (
 	readsAtOnce = 8
 )
 
+// threads is the engine for direct connections.
+type threads []*thread
+
+func newDirect(r *run) (engine, error) {
+	all := make(threads, 0, r.threads)
+	// One place in the scheduler at least is left for all other goroutines.
+	hold := r.threads < runtime.GOMAXPROCS(0)
+	for i := range r.threads {
+		t := &thread{share: newShare(&r.opts, i, r.threads), run: r, in: make([]byte, readBuffer)}
+		for index := i; index < len(r.opts.Clients); index += r.threads {
+			c := newClient(r, index, &t.share)
+			c.driver = t
+			t.clients = append(t.clients, c)
+		}
+		t.live = len(t.clients)
+		t.timers = make(timers, 0, len(t.clients))
+		var err error
+		if t.poller, err = newPoller(len(t.clients), hold); err != nil {
+			all.close()
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return all, nil
+}
+
+func (all threads) loops() []func(context.Context) {
+	var loops []func(context.Context)
+	for _, t := range all {
+		loops = append(loops, t.loop)
+	}
+	return loops
+}
+
+func (all threads) wake() {
+	for _, t := range all {
+		t.poller.wake()
+	}
+}
+
+func (all threads) stats() Stats {
+	s := Stats{Threads: len(all)}
+	for _, t := range all {
+		s.add(t.share.stats)
+	}
+	return s
+}
+
+func (all threads) close() {
+	for _, t := range all {
+		t.poller.close()
+	}
+}
+
 // thread drives some of the clients. All of it but the poller's wake belongs to
 // the goroutine in loop.
 type thread struct {
-	run      *run
-	recorder Recorder
-	clients  []*client
-	live     int // clients not over
-	poller   *poller
-	timers   timers
-	throttle throttle
-	in, out  []byte
-	told     bool // that the run is to end
-	stats    Stats
+	share
+	run     *run
+	clients []*client
+	live    int // clients not over
+	poller  *poller
+	timers  timers
+	in      []byte
+	told    bool // that the run is to end
 }
 
-// loop drives the clients until all are over.
-func (t *thread) loop() {
+// loop drives the clients until all are over. What ends ctx also wakes the thread.
+func (t *thread) loop(context.Context) {
 	// Its CPU time is measured, and a thread of its own is not handed around.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -42,7 +95,7 @@ func (t *thread) loop() {
 	if err := t.drive(); err != nil {
 		t.run.abort(err)
 		for _, c := range t.clients {
-			t.leave(c)
+			c.leave()
 		}
 	}
 }
@@ -196,23 +249,18 @@ func (t *thread) tell() {
 		switch {
 		case c.over:
 		case c.replies == 0:
-			t.leave(c)
+			c.leave()
 		default:
-			c.waiting.Store(true)
+			c.waiting.Store(c.conn)
 		}
 	}
 }
 
-// leave ends a client.
-func (t *thread) leave(c *client) {
-	if c.over {
-		return
-	}
-	c.over = true
+// wait has the client go on at that time.
+func (t *thread) wait(c *client, until time.Duration) { t.timers.push(until, c) }
+
+// left takes note that a client is over.
+func (t *thread) left(c *client) {
 	t.live--
-	if c.replies > 0 {
-		c.conn.broken = true // it is in the middle of an answer
-	}
-	c.waiting.Store(false)
 	_ = t.poller.remove(c.conn.fd) // an event that still comes finds the client over
 }

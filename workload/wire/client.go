@@ -8,13 +8,27 @@ import (
 	"time"
 )
 
-// client is one client of a run. It belongs to its thread, but for waiting.
+// driver is what an engine does for a client, all in the goroutine that drives it.
+type driver interface {
+	// write begins to send a request. b is the driver's own until the answer is
+	// complete.
+	write(c *client, b []byte)
+	// wait has step called at that time, or at once if it has passed.
+	wait(c *client, until time.Duration)
+	// left is told that the client is over.
+	left(c *client)
+}
+
+// client is one client of a run: what it does next and what it counts. The engine
+// says when. It belongs to the goroutine that drives it, but for waiting.
 type client struct {
+	*share
 	index  int
-	conn   *Conn
+	run    *run
+	conn   *Conn // nil between two transactions that have a connection each
 	task   Task
 	shown  RowTask // task, if it can look at rows
-	thread *thread
+	driver driver
 
 	scan      scanner
 	result    Result
@@ -28,76 +42,80 @@ type client struct {
 	drawn            bool // scheduled is the start of a transaction not yet begun
 	inTransaction    bool
 	asked            bool // the transaction has sent something
+	unconnected      bool // a transaction is to begin as soon as there is a connection
 	transactionBegin time.Duration
 	lag              time.Duration
 
 	now time.Duration // of the read whose messages are looked at
 
-	// waiting is set, once the run is to end, while the client waits for an answer.
-	waiting atomic.Bool
+	// waiting is the connection on which the client waits for an answer. It has
+	// to be set only when the run is to end.
+	waiting atomic.Pointer[Conn]
 }
 
-// step lets the client do what it can without waiting.
+// newClient adds the client of that index, on its share of the run.
+func newClient(r *run, index int, s *share) *client {
+	given := r.opts.Clients[index]
+	c := &client{share: s, index: index, run: r, conn: given.Conn, task: given.Task}
+	c.shown, _ = given.Task.(RowTask)
+	r.clients = append(r.clients, c)
+	return c
+}
+
+// step lets the client do what it can without waiting for the server.
 func (c *client) step(now time.Duration) {
-	t := c.thread
 	for {
-		if t.run.stopping.Load() {
-			t.leave(c)
+		if c.run.stopping.Load() {
+			c.leave()
 			return
 		}
 		if !c.inTransaction && !c.begin(now) {
 			return
 		}
-		at := Moment{Now: now, Begin: c.transactionBegin, Over: t.run.over(now)}
-		buf, act := c.task.Next(at, t.out[:0])
-		t.out = buf[:0]
+		at := Moment{Now: now, Begin: c.transactionBegin, Over: c.run.over(now)}
+		buf, act := c.task.Next(at, c.out[:0])
+		c.out = buf[:0]
 		switch act.kind {
 		case send:
 			c.send(buf, act)
 			return
 		case sleep:
-			t.timers.push(act.until, c)
+			c.driver.wait(c, act.until)
 			return
 		case done, fail:
 			c.finish(act, now)
 			if !c.asked {
 				// It is the other clients' turn first, in case this one never asks.
-				t.timers.push(now, c)
+				c.driver.wait(c, now)
 				return
 			}
 		case stop:
-			t.leave(c)
+			c.leave()
 			return
 		case abort:
-			t.run.abort(fmt.Errorf("client %d of %d: %w", c.index+1, len(t.run.opts.Clients), act.err))
-			t.leave(c)
+			c.abort(act.err)
 			return
 		default:
-			t.run.abort(fmt.Errorf("client %d of %d: its task does not say what comes next", c.index+1, len(t.run.opts.Clients)))
-			t.leave(c)
+			c.abort(errors.New("its task does not say what comes next"))
 			return
 		}
 	}
 }
 
-// begin begins a transaction, or has the client wait for its scheduled start, or
-// ends it when there is none to come.
+// begin begins a transaction, or has the client wait for its scheduled start or
+// for a connection, or ends it when there is none to come.
 func (c *client) begin(now time.Duration) bool {
-	t, o := c.thread, &c.thread.run.opts
-	if t.run.over(now) || o.Transactions > 0 && c.begun >= o.Transactions {
-		t.leave(c)
+	o := &c.run.opts
+	connected := o.Reconnect != nil && c.conn != nil // for the transaction that is to begin
+	if !connected && !c.due(now) {
+		return false
+	}
+	if c.conn == nil {
+		c.unconnected = true
 		return false
 	}
 	c.transactionBegin, c.lag = now, 0
 	if o.Rate > 0 {
-		if !c.drawn && !c.schedule(now) {
-			t.leave(c)
-			return false
-		}
-		if c.scheduled > now {
-			t.timers.push(c.scheduled, c)
-			return false
-		}
 		c.drawn = false
 		c.transactionBegin, c.lag = c.scheduled, now-c.scheduled
 	}
@@ -106,52 +124,92 @@ func (c *client) begin(now time.Duration) bool {
 	return true
 }
 
+// due tells whether a transaction is to begin now.
+func (c *client) due(now time.Duration) bool {
+	o := &c.run.opts
+	if c.run.over(now) || o.Transactions > 0 && c.begun >= o.Transactions {
+		c.leave()
+		return false
+	}
+	if o.Rate == 0 {
+		return true
+	}
+	if !c.drawn && !c.schedule(now) {
+		c.leave()
+		return false
+	}
+	if c.scheduled > now {
+		c.driver.wait(c, c.scheduled)
+		return false
+	}
+	return true
+}
+
 // schedule draws the start of the next transaction, past those that are too late
 // already, and tells whether there is one before the end.
 func (c *client) schedule(now time.Duration) bool {
-	t, o := c.thread, &c.thread.run.opts
-	c.scheduled = t.throttle.draw()
+	o := &c.run.opts
+	c.scheduled = c.throttle.draw()
 	for o.LatencyLimit > 0 && c.scheduled < now-o.LatencyLimit {
-		t.stats.Skipped++
-		t.recorder.Skipped(c.index)
+		c.stats.Skipped++
+		c.recorder.Skipped(c.index)
 		if c.begun++; o.Transactions > 0 && c.begun >= o.Transactions {
 			return false
 		}
-		c.scheduled = t.throttle.draw()
+		c.scheduled = c.throttle.draw()
 	}
 	c.drawn = true
-	return !t.run.over(c.scheduled)
+	return !c.run.over(c.scheduled)
 }
 
 // finish counts the transaction.
 func (c *client) finish(act Action, now time.Duration) {
-	t := c.thread
 	c.inTransaction = false
+	if c.run.opts.Reconnect != nil {
+		defer c.disconnect()
+	}
 	if act.kind == fail {
-		t.stats.Failed++
-		t.recorder.Failed(c.index, act.state)
+		c.stats.Failed++
+		c.recorder.Failed(c.index, act.state)
 		return
 	}
 	latency := now - c.transactionBegin
-	t.stats.Transactions++
-	if limit := t.run.opts.LatencyLimit; limit > 0 && latency > limit {
-		t.stats.Late++
+	c.stats.Transactions++
+	if limit := c.run.opts.LatencyLimit; limit > 0 && latency > limit {
+		c.stats.Late++
 	}
-	t.recorder.Done(c.index, latency, c.lag)
+	c.recorder.Done(c.index, latency, c.lag)
+}
+
+// connected gives the client the connection of its next transaction, and the time
+// that it took to open it.
+func (c *client) connected(conn *Conn, took time.Duration) {
+	c.conn, c.unconnected = conn, false
+	c.scan.reset()
+	c.lastWords = c.lastWords[:0]
+	c.recorder.Connected(c.index, took)
+	if t, ok := c.task.(ReconnectTask); ok {
+		t.Reconnected()
+	}
+}
+
+// disconnect closes the connection of one transaction.
+func (c *client) disconnect() {
+	_ = c.conn.Close() // what the transaction did is known; the server ends the session in any case
+	c.conn = nil
 }
 
 // send begins to send a request.
 func (c *client) send(buf []byte, act Action) {
 	if act.replies < 1 || len(buf) == 0 || act.rows && c.shown == nil {
-		c.thread.run.abort(fmt.Errorf("client %d of %d: its task sent a request that it cannot get an answer to", c.index+1, len(c.thread.run.opts.Clients)))
-		c.thread.leave(c)
+		c.abort(errors.New("its task sent a request that it cannot get an answer to"))
 		return
 	}
 	c.asked = true
 	c.replies = act.replies
 	c.scan.rows = act.rows
 	c.result.reset()
-	c.thread.write(c, buf)
+	c.driver.write(c, buf)
 }
 
 var (
@@ -212,8 +270,8 @@ func (c *client) ready(status byte) error {
 	}
 	c.replies--
 	c.result.Status = status
-	if !c.thread.run.stopping.Load() {
-		at := Moment{Now: c.now, Begin: c.transactionBegin, Over: c.thread.run.over(c.now)}
+	if !c.run.stopping.Load() {
+		at := Moment{Now: c.now, Begin: c.transactionBegin, Over: c.run.over(c.now)}
 		c.task.Result(at, &c.result)
 	}
 	c.result.reset()
@@ -223,17 +281,35 @@ func (c *client) ready(status byte) error {
 // lost ends the run, unless it ends anyway, because the connection is gone.
 func (c *client) lost(cause error) {
 	c.conn.broken = true
-	e := &LostError{Client: c.index, Clients: len(c.thread.run.opts.Clients), Cause: cause}
+	e := &LostError{Client: c.index, Clients: len(c.run.opts.Clients), Cause: cause}
 	if len(c.lastWords) > 0 {
 		e.Said = parseError(c.lastWords)
 	}
-	c.thread.run.abort(e)
-	c.thread.leave(c)
+	c.run.abort(e)
+	c.leave()
 }
 
 // confused ends the run because of what the server sent.
 func (c *client) confused(err error) {
 	c.conn.broken = true
-	c.thread.run.abort(fmt.Errorf("client %d of %d: %w", c.index+1, len(c.thread.run.opts.Clients), err))
-	c.thread.leave(c)
+	c.abort(err)
+}
+
+// abort ends the run because of the client.
+func (c *client) abort(err error) {
+	c.run.abort(fmt.Errorf("client %d of %d: %w", c.index+1, len(c.run.opts.Clients), err))
+	c.leave()
+}
+
+// leave ends the client.
+func (c *client) leave() {
+	if c.over {
+		return
+	}
+	c.over = true
+	if c.replies > 0 {
+		c.conn.broken = true // it is in the middle of an answer
+	}
+	c.waiting.Store(nil)
+	c.driver.left(c)
 }
