@@ -150,6 +150,7 @@ func onServer(t *testing.T, with lab.Server) {
 		{"transaction in flight is finished", testInFlight},
 		{"failed transactions are counted", testFailedCounted},
 		{"warm-up is apart", testWarmup},
+		{"connection for each transaction", testReconnect},
 		{"storm of failures ends the load", testStorm},
 		{"terminated session", testTerminated},
 		{"too few connections", testTooFewConnections},

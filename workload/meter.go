@@ -113,4 +113,8 @@ func (m *Meter) tally(res *Result) {
 		res.LagMean = m.total.LagSum / time.Duration(res.Transactions)
 	}
 	res.LagMax = m.total.LagMax
+	res.Connections, res.Connect = m.total.Connections, m.total.Connect
+	if m.total.Connections > 0 {
+		res.ConnectMean = m.total.ConnectSum / time.Duration(m.total.Connections)
+	}
 }

@@ -22,10 +22,11 @@ type Result struct {
 	Skipped, Late int64
 	// InitialConnect is how long it took until all clients were connected.
 	InitialConnect time.Duration
-	// Connections were opened for a transaction each, which took Connecting in
-	// all; 0 where the clients keep theirs.
+	// Connections were opened for a transaction each, which took ConnectMean on
+	// average; 0 where the clients keep theirs, and Connect, which holds them all, is then nil.
 	Connections int64
-	Connecting  time.Duration
+	ConnectMean time.Duration
+	Connect     *probes.Histogram
 	// Elapsed is from the first transaction to the return of the last client.
 	Elapsed time.Duration
 	// Latency holds all finished transactions, from their scheduled start where
@@ -41,8 +42,8 @@ type Result struct {
 	// kernel, 0 where it was not measured.
 	Threads   int
 	DriverCPU time.Duration
-	// Indirect says why the connections could not be driven from their
-	// descriptors; empty where they were.
+	// Indirect says why the connections were driven by a goroutine each and not
+	// from their descriptors by Threads; empty where they were.
 	Indirect string
 	// Scripts has a part for each script.
 	Scripts []ScriptResult

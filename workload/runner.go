@@ -157,14 +157,7 @@ func (l *loading) makeTasks() error {
 }
 
 func (l *loading) drive(ctx context.Context, res *Result) error {
-	start := time.Now()
-	conns, err := connectAll(ctx, l.o.Connect, l.o.Clients)
-	defer func() { closeAll(ctx, conns) }()
-	if err != nil {
-		return err
-	}
-	res.InitialConnect = time.Since(start)
-	driven, err := l.adopt(ctx, conns)
+	driven, err := l.connect(ctx, res)
 	defer func() {
 		for _, c := range driven {
 			if c != nil {
@@ -190,20 +183,56 @@ func (l *loading) drive(ctx context.Context, res *Result) error {
 	return err
 }
 
-// adopt prepares the sessions and takes their connections over.
-func (l *loading) adopt(ctx context.Context, conns []*pgx.Conn) ([]*wire.Conn, error) {
-	driven := make([]*wire.Conn, len(conns))
-	err := inParallel(len(conns), func(i int) error {
-		for _, sql := range l.work.Session {
-			if err := exec(ctx, conns[i].PgConn(), sql); err != nil {
-				return fmt.Errorf("preparing client %d of %d: %w", i+1, len(conns), err)
-			}
+// connect connects all clients. The connections are there, nil where it failed,
+// with an error too. With a connection for each transaction they are all nil, and one is
+// opened to see whether that can be done.
+func (l *loading) connect(ctx context.Context, res *Result) ([]*wire.Conn, error) {
+	driven := make([]*wire.Conn, l.o.Clients)
+	if l.work.Reconnect {
+		conn, err := l.reconnect(ctx, 0)
+		if err != nil {
+			return driven, fmt.Errorf("connecting: %w", err)
 		}
+		return driven, conn.Close()
+	}
+	start := time.Now()
+	conns, err := connectAll(ctx, l.o.Connect, l.o.Clients)
+	defer func() { closeAll(ctx, conns) }()
+	if err != nil {
+		return driven, err
+	}
+	res.InitialConnect = time.Since(start)
+	return driven, inParallel(len(conns), func(i int) error {
 		var err error
-		driven[i], err = wire.Adopt(ctx, conns[i].PgConn())
-		return err
+		driven[i], err = l.adopt(ctx, conns[i])
+		if err != nil {
+			return fmt.Errorf("preparing client %d of %d: %w", i+1, len(conns), err)
+		}
+		return nil
 	})
+}
+
+// reconnect opens a connection for one transaction.
+func (l *loading) reconnect(ctx context.Context, _ int) (*wire.Conn, error) {
+	conn, err := l.o.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	driven, err := l.adopt(ctx, conn)
+	if err != nil {
+		closeConn(ctx, conn)
+	}
 	return driven, err
+}
+
+// adopt prepares a session and takes its connection over.
+func (l *loading) adopt(ctx context.Context, conn *pgx.Conn) (*wire.Conn, error) {
+	for _, sql := range l.work.Session {
+		if err := exec(ctx, conn.PgConn(), sql); err != nil {
+			return nil, err
+		}
+	}
+	return wire.Adopt(ctx, conn.PgConn())
 }
 
 // keepBusy runs the clients to the end of the load.
@@ -215,7 +244,7 @@ func (l *loading) keepBusy(ctx context.Context, conns []*wire.Conn, res *Result)
 		}
 		var s wire.Stats
 		s, err = l.run(ctx, conns, l.o.Duration, l.o.Transactions)
-		res.Elapsed, res.Threads, res.DriverCPU = s.Elapsed, s.Threads, s.CPU
+		res.Elapsed, res.Threads, res.DriverCPU, res.Indirect = s.Elapsed, s.Threads, s.CPU, s.Indirect
 		res.Skipped, res.Late, res.Cancelled = s.Skipped, s.Late, s.Cancelled
 	}
 	if l.log != nil {
@@ -241,10 +270,14 @@ func (l *loading) run(ctx context.Context, conns []*wire.Conn, d time.Duration, 
 	if len(clients) == 0 {
 		return wire.Stats{}, nil
 	}
-	return wire.Run(ctx, wire.Options{
+	o := wire.Options{
 		Clients: clients, Threads: l.o.Threads, Recorder: l.recorder, Duration: d, Transactions: transactions,
 		Rate: l.o.Rate, Seed: uint64(l.o.Seed), LatencyLimit: l.o.LatencyLimit,
-	})
+	}
+	if l.work.Reconnect {
+		o.Reconnect = l.reconnect
+	}
+	return wire.Run(ctx, o)
 }
 
 // warmStep is how often a warm-up is asked whether it is over. The clients
@@ -262,7 +295,7 @@ func (l *loading) warmUp(ctx context.Context, conns []*wire.Conn, res *Result) e
 	for w.Elapsed < l.o.Warmup.Most && !w.Settled {
 		s, err := l.run(ctx, conns, min(warmStep, l.o.Warmup.Most-w.Elapsed), 0)
 		w.Elapsed += s.Elapsed
-		if err != nil || s.Cancelled || s.Threads == 0 {
+		if err != nil || s.Cancelled || s.Elapsed == 0 { // none of the clients is left
 			res.Cancelled = s.Cancelled
 			return err
 		}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"pgtlb/workload/script"
 )
 
 // scripted is a load of one script that sends each of its commands as it is.
@@ -127,6 +129,17 @@ func startedThen(t *testing.T, l *Load, then func()) {
 			<-done
 		}
 	})
+}
+
+// someDone waits until the load has finished some transactions.
+func someDone(t *testing.T, m *Meter) {
+	for range 600 {
+		if b, err := m.Read(context.Background()); err != nil || b.Readings[0].Value >= 10 {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Error("no transaction within half a minute")
 }
 
 func testCancelLongQuery(t *testing.T, s server) {
@@ -285,6 +298,30 @@ func testWarmup(t *testing.T, s server) {
 	}
 }
 
+func testReconnect(t *testing.T, s server) {
+	conns := s.database(t)
+	conn := open(t, conns)
+	mustRun(t, conn, "CREATE TABLE seen (pid int, path text)")
+	load := Load{Connect: conns, Clients: 3, Transactions: 4, Scenario: Scenario{Name: "test", Work: func(Values) (Work, error) {
+		return Work{Reconnect: true, Mode: script.Prepared, Session: []string{"SET search_path = public, pg_temp"}, Scripts: []Script{{Name: "a",
+			Text: "INSERT INTO seen VALUES (pg_backend_pid(), current_setting('search_path'));", Weight: 1}}}, nil
+	}}}
+	res, err := NewRunner(NewMeter("test")).Run(t.Context(), load)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Transactions != 12 || res.Failed != 0 || res.Connections != 12 || res.ConnectMean <= 0 || res.Connect.Count() != 12 || res.Indirect == "" {
+		t.Errorf("result %+v", res)
+	}
+	if got := one(t, conn, "SELECT count(DISTINCT pid) || ' ' || count(*) || ' ' || min(path) FROM seen"); got != "12 12 public, pg_temp" {
+		t.Errorf("sessions, transactions and path: %s", got)
+	}
+	load.Connect = func(context.Context) (*pgx.Conn, error) { return nil, errors.New("no way") }
+	if _, err := NewRunner(NewMeter("test")).Run(t.Context(), load); err == nil || !strings.Contains(err.Error(), "connecting: no way") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func testStorm(t *testing.T, s server) {
 	load := scripted(s.database(t), 2, "SELECT * FROM nowhere;")
 	res, err := NewRunner(NewMeter("test")).Run(t.Context(), load)
@@ -301,15 +338,16 @@ func testTerminated(t *testing.T, s server) {
 	conns := s.database(t)
 	killer := open(t, conns)
 	load := scripted(conns, 4, "SELECT pg_sleep(0.01);")
+	m := NewMeter("test")
 	startedThen(t, &load, func() {
-		time.Sleep(200 * time.Millisecond)
+		someDone(t, m)
 		_, err := killer.Exec(context.Background(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 			WHERE datname = current_database() AND pid <> pg_backend_pid()`)
 		if err != nil {
 			t.Error(err)
 		}
 	})
-	res, err := NewRunner(NewMeter("test")).Run(t.Context(), load)
+	res, err := NewRunner(m).Run(t.Context(), load)
 	if err == nil || !strings.Contains(err.Error(), "of 4 lost its connection: FATAL: terminating connection due to administrator command") {
 		t.Errorf("error %v", err)
 	}
@@ -376,14 +414,15 @@ func testServerGone(t *testing.T, s server) {
 	conns := s.database(t)
 	load := scripted(conns, 4, "SELECT pg_sleep(0.01);")
 	pid := s.Pid()
+	m := NewMeter("test")
 	startedThen(t, &load, func() {
-		time.Sleep(200 * time.Millisecond)
+		someDone(t, m)
 		// An immediate shutdown: no session is told why.
 		if err := syscall.Kill(pid, syscall.SIGQUIT); err != nil {
 			t.Error(err)
 		}
 	})
-	res, err := NewRunner(NewMeter("test")).Run(t.Context(), load)
+	res, err := NewRunner(m).Run(t.Context(), load)
 	if err == nil || !strings.Contains(err.Error(), "of 4 lost its connection") {
 		t.Errorf("error %v", err)
 	}

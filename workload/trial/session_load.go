@@ -206,6 +206,11 @@ func (s *Session) driveLoad(ctx, driving context.Context, l *load, d *drive, wha
 	if err == nil {
 		s.post(func() { l.detail = fmt.Sprintf("connecting %d clients", what.Clients) })
 		d.result, err = workload.NewRunner(d.meter).Run(driving, what)
+		if why := d.result.Indirect; why != "" {
+			s.post(func() {
+				s.notify(false, fmt.Sprintf("%s: its connections had a goroutine each, which costs the client more CPU time: %s", what.Scenario.Name, why))
+			})
+		}
 	}
 	if driving.Err() != nil && errors.Is(err, context.Canceled) {
 		err = nil // asked for while it was starting
