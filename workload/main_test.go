@@ -31,6 +31,9 @@ func startServer(t testing.TB, with lab.Server, settings map[string]string) serv
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.Remove(parent) })
+	if settings == nil {
+		settings = map[string]string{"max_connections": "200"}
+	}
 	c, err := lab.Start(t.Context(), lab.Options{Server: with, Parent: parent, SharedBuffers: "256MB", Settings: settings}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -115,7 +115,7 @@ func restartKeepsDataAndForgetsTheArm(t *testing.T, c *Cluster) {
 	if err := c.Restart(t.Context(), Change{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if got := show(t, c, "SHOW work_mem") + show(t, c, "SHOW max_connections"); got != "5MB200" {
+	if got := show(t, c, "SHOW work_mem") + show(t, c, "SHOW max_connections"); got != "5MB1100" {
 		t.Errorf("without the arm: %s", got)
 	}
 	if got := show(t, c, "SELECT n::text FROM kept"); got != "42" {

@@ -12,6 +12,10 @@ import (
 // Setting is one server setting of a lab and why it has its value.
 type Setting struct{ Name, Value, Why string }
 
+// MaxConnections is max_connections of a lab unless --set says otherwise. A place
+// for a connection costs about 50 kB of shared memory (measured with PostgreSQL 15).
+const MaxConnections = 1100
+
 // DefaultSettings are what every lab starts with, besides shared_buffers and the page size. --set overrides them.
 func DefaultSettings() []Setting {
 	return []Setting{
@@ -22,7 +26,7 @@ func DefaultSettings() []Setting {
 		{"max_wal_senders", "0", "wal_level minimal asks for it"},
 		{"max_wal_size", "'4GB'", "no checkpoint for the size of the WAL in the middle of a run"},
 		{"checkpoint_timeout", "'30min'", "no timed checkpoint in the middle of a run"},
-		{"max_connections", "200", "80 clients and the watching sessions fit, with room"},
+		{"max_connections", strconv.Itoa(MaxConnections), "1,000 clients of one scenario fit, with room for others and for the watching sessions"},
 		{"jit", "off", "compiling queries costs time and private memory that has nothing to do with pages"},
 		{"restart_after_crash", "off", "a backend that died (SIGBUS of a huge page that is not there) must be seen, not papered over by a cold restart"},
 		{"log_line_prefix", "'%m [%p] '", "time and backend in every line"},
