@@ -231,6 +231,7 @@ func TestAllowedLoad(t *testing.T) {
 	x.until("the server", func(st *State) bool { return st.Phase == Ready && len(st.History) > 2 })
 	x.s.Do(SetParam{Key: 1, Name: "rows", Value: "3000"})
 	x.s.Do(SetParam{Key: 1, Name: "clients", Value: "3"})
+	x.s.Do(SetParam{Key: 1, Name: "rate", Value: "50"})
 	x.s.Do(ToggleLoad{Key: 1})
 	st := x.until("the question", func(st *State) bool { return st.Question != nil })
 	text := strings.Join(append(st.Question.Detail, st.Question.Text, st.Question.Yes), "\n")
@@ -254,6 +255,7 @@ func TestAllowedLoad(t *testing.T) {
 	custom := len(st.Loads)
 	x.s.Do(SetParam{Key: custom, Name: "script", Value: write(t, "one.sql", "SELECT 1;\n")})
 	x.until("the script", func(st *State) bool { return st.Loads[custom-1].Script != "" })
+	x.s.Do(SetParam{Key: custom, Name: "rate", Value: "50"})
 	for _, key := range []int{1, custom} {
 		x.s.Do(ToggleLoad{Key: key})
 		st = x.until("the question", func(st *State) bool { return st.Question != nil })
