@@ -32,8 +32,8 @@ func loadFigs(st *trial.State, w, spare int) []fig {
 			on = append(on, l)
 		}
 	}
-	if len(rest) == 0 {
-		return wordLoads(on, w)
+	if len(rest) == 0 || st.Mode == trial.Replaying { // a replay has no list
+		return append(wordLoads(on, w), rest...)
 	}
 	all := fig{fmt.Sprintf("l all %d", len(st.Loads)), stKey, 3}
 	figs := wordLoads(on, w-figGap-textWidth(all.text))

@@ -83,7 +83,7 @@ func TestFilled(t *testing.T) {
 		{0, 400, ""},
 	} {
 		text, growth := state(c.pageKB, c.sum).filled()
-		if text != c.want || growth != "each client +90 kB/min" {
+		if text != c.want || growth != "+90 kB/min each" {
 			t.Errorf("pages of %d kB: %q, %q; want %q", c.pageKB, text, growth, c.want)
 		}
 	}

@@ -115,7 +115,11 @@ func (sc *scene) tablesPane() pane {
 		p.figs = append(p.figs, fig{"│ server " + filled, stValue, 1})
 	}
 	if largest := sc.now(probes.PageTableMaxBackend, ""); largest.OK() {
-		p.foot = append(p.foot, fig{"largest " + trial.Memory(largest.V), stDim, 8})
+		name := "largest backend "
+		if growth != "" {
+			name = "largest "
+		}
+		p.foot = append(p.foot, fig{name + trial.Memory(largest.V), stDim, 8})
 	}
 	if growth != "" {
 		p.foot = append(p.foot, fig{growth, stDim, 9})
@@ -124,8 +128,8 @@ func (sc *scene) tablesPane() pane {
 }
 
 // filled says how far the page tables of the server's processes are from the
-// most that they can be, "424 MB of at most 431 MB", and how fast those of the
-// clients grow; "" where it is not known.
+// most that they can be, "424 MB of at most 431 MB", and how fast each client's
+// grows; "" where it is not known or does not grow.
 func (sc *scene) filled() (text, growth string) {
 	sum := sc.now(probes.PageTableBackendsSum, "")
 	if !sum.OK() {
@@ -152,21 +156,10 @@ func (sc *scene) filled() (text, growth string) {
 	default:
 		text += " of at most " + trial.Memory(most)
 	}
-	if clients > 0 {
-		growth = "each client " + signedMemory(60*grows/float64(clients)) + "/min"
+	if grows = 60 * grows / float64(max(1, clients)); grows >= 1 {
+		growth = "+" + trial.Memory(grows) + "/min each"
 	}
 	return text, growth
-}
-
-// signedMemory writes a change of memory in kB.
-func signedMemory(kb float64) string {
-	switch {
-	case kb >= 0.5:
-		return "+" + trial.Memory(kb)
-	case kb <= -0.5:
-		return trial.Memory(kb)
-	}
-	return "+0 kB"
 }
 
 // pool is one size of huge pages, in pages.
