@@ -80,40 +80,19 @@ func (s *stand) watch(ctx context.Context) (*watcher, error) {
 	session := trial.NewSession(trial.Options{Mode: trial.Watching, Config: cfg, Store: store, Roots: s.o.Roots, Scope: s.o.Scope})
 	work, cancel := context.WithCancel(ctx)
 	w := &watcher{cancel: cancel, ended: make(chan error, 1)}
-	states := make(chan struct{})
 	ready := make(chan struct{})
+	states := make(chan struct{})
 	go func() {
 		defer close(states)
-		began := uint64(0)
-		// Next ends with io.EOF when the session is over.
-		for {
-			st, err := session.Next(context.WithoutCancel(ctx))
-			if err != nil {
-				return
-			}
-			w.mu.Lock()
-			w.last = st
-			w.mu.Unlock()
-			switch f := st.Last(); {
-			case st.Phase == trial.Failed || st.Phase == trial.Lost:
-				cancel()
-			case ready == nil || st.Phase != trial.Ready || f == nil:
-			case began == 0:
-				began = f.Seq + 1
-			case f.Seq > began: // the first whole interval with all probes
-				close(ready)
-				ready = nil
-			}
-		}
+		w.follow(context.WithoutCancel(ctx), session, ready)
 	}()
 	go func() {
 		err := session.Run(work)
 		<-states
 		w.ended <- err
 	}()
-	begun := ready
 	select {
-	case <-begun:
+	case <-ready:
 		return w, nil
 	case <-work.Done():
 	case <-time.After(watchPatience):
@@ -123,6 +102,32 @@ func (s *stand) watch(ctx context.Context) (*watcher, error) {
 		return nil, fmt.Errorf("watching the lab: %w", err)
 	}
 	return nil, context.Cause(ctx)
+}
+
+// follow takes the session's states until it is over, as a screen does. It
+// closes ready after the first whole interval with all probes, and ends a
+// session that has failed.
+func (w *watcher) follow(ctx context.Context, session *trial.Session, ready chan<- struct{}) {
+	var from uint64 // the first sample with all probes; 0 before it
+	for told := false; ; {
+		st, err := session.Next(ctx) // io.EOF when the session is over
+		if err != nil {
+			return
+		}
+		w.mu.Lock()
+		w.last = st
+		w.mu.Unlock()
+		switch f := st.Last(); {
+		case st.Phase == trial.Failed || st.Phase == trial.Lost:
+			w.cancel()
+		case told || st.Phase != trial.Ready || f == nil:
+		case from == 0:
+			from = f.Seq + 1
+		case f.Seq > from:
+			close(ready)
+			told = true
+		}
+	}
 }
 
 // watchPatience is how long the first samples may take.
