@@ -30,6 +30,10 @@ func (a *app) benchServer(ctx context.Context, b *benchFlags, scenario string, a
 	if err != nil {
 		return err
 	}
+	warm, err := b.load.warmUp()
+	if err != nil {
+		return err
+	}
 	cfg, err := b.conn.config(args)
 	if err != nil {
 		return err
@@ -42,7 +46,7 @@ func (a *app) benchServer(ctx context.Context, b *benchFlags, scenario string, a
 		return err
 	}
 	so := a.session(trial.Watching, store)
-	so.Config, so.AllowLoad, so.First, so.Scope = cfg, true, w.load, scope
+	so.Config, so.AllowLoad, so.First, so.WarmUp, so.Scope = cfg, true, w.load, warm, scope
 	return a.benchDrive(ctx, b, so, w)
 }
 
@@ -149,13 +153,7 @@ func plural(n int, what string) string {
 func makes(w *benched, vacuum, all bool) string {
 	if !w.pgbench {
 		text := "the scenario's tables in schema " + workload.Schema
-		var bytes int64
-		for _, d := range w.load.Scenario.Needs(w.load.Values) {
-			if sized, ok := d.(interface{ Bytes() int64 }); ok {
-				bytes += sized.Bytes()
-			}
-		}
-		if bytes > 0 {
+		if bytes := w.load.Scenario.Estimate(w.load.Values); bytes > 0 {
 			text += ", about " + trial.Memory(float64(bytes)/1024)
 		}
 		return text + ", where they are not there yet; pgtlb bench --cleanup removes them"

@@ -66,6 +66,7 @@ type Bench struct {
 	TPS              float64          `json:"tps"`                 // connecting left out, unless each transaction connects
 	Latency          *LatencyMS       `json:"latency_ms"`          // null where no transaction finished
 	Lag              *LagMS           `json:"lag_ms,omitempty"`    // with a rate
+	Warmup           *WarmupShare     `json:"warmup,omitempty"`    // came before, and is in none of the other figures
 	Apdex            *Apdex           `json:"apdex"`
 	InitialConnectMS float64          `json:"initial_connect_ms"`
 	// Connections were opened for a transaction each.
@@ -83,6 +84,18 @@ type Bench struct {
 type Driver struct {
 	Direct bool   `json:"direct"` // from the descriptors of their connections
 	Why    string `json:"why,omitempty"`
+}
+
+// WarmupShare is what the load did before it was measured.
+type WarmupShare struct {
+	Seconds      float64    `json:"seconds"`
+	Transactions int64      `json:"transactions"`
+	Failed       int64      `json:"failed"`
+	TPS          float64    `json:"tps"`
+	Latency      *LatencyMS `json:"latency_ms"` // null where no transaction finished
+	// Settled tells that it ended because page faults had settled, not because
+	// its time was over.
+	Settled bool `json:"settled"`
 }
 
 // LagMS is how far behind their schedule transactions began, in milliseconds.
@@ -173,12 +186,12 @@ func BuildBench(run *Run, load workload.Result, apdexT time.Duration) Bench {
 		b.Lag = &LagMS{milliseconds(load.LagMean), milliseconds(load.LagMax)}
 	}
 	b.detail(load)
-	if h := load.Latency; h != nil && h.Count() > 0 {
-		b.Latency = &LatencyMS{
-			Mean: h.MeanMS(), Stddev: h.StddevMS(), Min: h.MinMS(), Max: h.MaxMS(),
-			P50: h.QuantileMS(0.50), P90: h.QuantileMS(0.90), P95: h.QuantileMS(0.95), P99: h.QuantileMS(0.99),
-		}
-		b.Apdex = apdex(h, load.Failed, apdexT)
+	if b.Latency = latencyMS(load.Latency); b.Latency != nil {
+		b.Apdex = apdex(load.Latency, load.Failed, apdexT)
+	}
+	if w := load.Warmup; w != nil {
+		b.Warmup = &WarmupShare{Seconds: w.Elapsed.Seconds(), Transactions: w.Transactions, Failed: w.Failed, TPS: w.TPS(),
+			Latency: latencyMS(w.Latency), Settled: w.Settled}
 	}
 	// The recording's transactions are those of the same window as its CPU time.
 	if done := s.Get(probes.Transactions); done.OK() && done.Total > 0 && done.Uncovered == 0 {
@@ -186,6 +199,17 @@ func BuildBench(run *Run, load workload.Result, apdexT time.Duration) Bench {
 		b.ClientCPU = &us
 	}
 	return b
+}
+
+// latencyMS is nil where no transaction finished.
+func latencyMS(h *probes.Histogram) *LatencyMS {
+	if h == nil || h.Count() == 0 {
+		return nil
+	}
+	return &LatencyMS{
+		Mean: h.MeanMS(), Stddev: h.StddevMS(), Min: h.MinMS(), Max: h.MaxMS(),
+		P50: h.QuantileMS(0.50), P90: h.QuantileMS(0.90), P95: h.QuantileMS(0.95), P99: h.QuantileMS(0.99),
+	}
 }
 
 // BuildObserved makes the result of a run without a load.

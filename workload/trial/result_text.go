@@ -43,12 +43,27 @@ func (b Bench) beyond(line text, a Asked) {
 	if b.Driver != nil && !b.Driver.Direct {
 		line("driver: slower than it can be: %s", probes.Clean(b.Driver.Why))
 	}
+	if w := b.Warmup; w != nil {
+		line("%s", w.text())
+	}
 	for _, state := range keys(b.FailedBy, nil) {
 		line("failed with SQLSTATE %s: %d", state, b.FailedBy[state])
 	}
 	for _, c := range b.Aborted {
 		line("client %d ended early: %s", c.Client, probes.Clean(c.Error))
 	}
+}
+
+// text is a line on the warm-up.
+func (w *WarmupShare) text() string {
+	text := fmt.Sprintf("warm-up: %.1f s, not in the figures above, tps = %.6f", w.Seconds, w.TPS)
+	if l := w.Latency; l != nil {
+		text += fmt.Sprintf(", p50 = %.3f ms, p99 = %.3f ms", l.P50, l.P99)
+	}
+	if w.Settled {
+		text += "; page faults had settled"
+	}
+	return text
 }
 
 // WriteObservedText writes the result of watching without a load.
