@@ -70,7 +70,7 @@ func (s *stand) drivePgbench(ctx context.Context, round int, what Setting) (Meas
 	if err != nil {
 		return Measured{}, 0, fmt.Errorf("pgbench with -t 1: %w", err)
 	}
-	if err := rest(ctx); err != nil {
+	if err := s.settle(ctx); err != nil {
 		return Measured{}, 0, err
 	}
 	run.Transactions, run.Seconds = 0, s.report.Seconds
@@ -79,5 +79,5 @@ func (s *stand) drivePgbench(ctx context.Context, round int, what Setting) (Meas
 		return Measured{}, 0, fmt.Errorf("pgbench: %w", err)
 	}
 	m := Measured{TPS: res.TPS, CPU: perTransaction(res.CPU-once.CPU, res.Transactions-once.Transactions)}
-	return m, once.CPU + res.CPU, rest(ctx)
+	return m, once.CPU + res.CPU, s.settle(ctx)
 }

@@ -135,7 +135,7 @@ func parsePgbench(out string) (PgbenchResult, error) {
 	case !counted:
 		return r, errors.New("no line with the number of transactions")
 	case r.Transactions == 0 || !rated: // it prints no figures then
-		return r, errors.New("it finished no transaction; let it run longer")
+		return r, errors.New("it finished no transaction; give it more time with -T")
 	}
 	return r, nil
 }
