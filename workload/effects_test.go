@@ -184,12 +184,13 @@ func testIdleTouches(t *testing.T, s server) {
 		part := strings.ReplaceAll(sql, ":first", strconv.Itoa(1+i*step))
 		parts = append(parts, strings.ReplaceAll(part, ":last", strconv.Itoa(min(rows, (i+1)*step))))
 	}
-	var touched, last, all int64
-	err := conn.QueryRow(t.Context(), "SELECT count(DISTINCT b / 8), max(b / 8), (pg_relation_size('test_hp_table') / 8192 - 1) / 8 FROM ("+
-		strings.Join(parts, " UNION ALL ")+") AS touched (b)").Scan(&touched, &last, &all)
-	// The last 64 kB may hold a few rows only, or none yet.
-	if err != nil || touched != last+1 || last < all-1 {
-		t.Errorf("touched %d pieces of 64 kB up to number %d of 0 to %d, %v", touched, last, all, err)
+	// The loaders may leave whole pieces empty, and one with a few rows at their ends.
+	var missed, all int64
+	err := conn.QueryRow(t.Context(), `WITH filled AS (SELECT (ctid::text::point)[0]::bigint / 8 AS piece, count(*) AS n FROM test_hp_table GROUP BY 1)
+		SELECT count(*) FILTER (WHERE n > 256 AND piece NOT IN (SELECT b / 8 FROM (`+strings.Join(parts, " UNION ALL ")+`) AS touched (b))), count(*) FROM filled`).
+		Scan(&missed, &all)
+	if err != nil || missed != 0 || all < 50 {
+		t.Errorf("%d of %d pieces of 64 kB are not touched, %v", missed, all, err)
 	}
 
 	// And then it idles.
