@@ -16,6 +16,7 @@ type Observed struct {
 	Unavailable []probes.Miss      `json:"unavailable"`
 	Gaps        []Gap              `json:"gaps"`
 	PageTables  PageTableLevels    `json:"page_tables"`
+	Catalog     CatalogLevels      `json:"catalog"`
 	HugePages   HugePagesUse       `json:"huge_pages"`
 	Run         string             `json:"run"`
 	meta        Meta               // for the text
@@ -41,6 +42,13 @@ type PageTableLevels struct {
 	Start      *float64 `json:"start_kb"`
 	End        *float64 `json:"end_kb"`
 	MaxBackend *float64 `json:"max_backend_kb"`
+}
+
+// CatalogLevels are sizes of the system catalog in kB; null where they were not
+// measured.
+type CatalogLevels struct {
+	Start *float64 `json:"start_kb"`
+	End   *float64 `json:"end_kb"`
 }
 
 // HugePagesUse is what the server was asked to use and what it does use.
@@ -243,6 +251,9 @@ func observed(run *Run, frames []probes.Frame, s *Summary, transactions float64)
 	}
 	if f := s.Get(probes.PageTables); f.OK() {
 		o.PageTables.Start, o.PageTables.End = &f.Start, &f.End
+	}
+	if f := s.Get(probes.Catalog); f.OK() {
+		o.Catalog.Start, o.Catalog.End = &f.Start, &f.End
 	}
 	if f := s.Get(probes.PageTableMaxBackend); f.OK() {
 		o.PageTables.MaxBackend = &f.Max

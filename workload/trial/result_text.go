@@ -84,6 +84,7 @@ func (o Observed) text(line func(format string, args ...any)) {
 		probes.ServerTPS, probes.ServerPageFaults, probes.PageFaults, probes.PageFaultsMinor, probes.PageFaultsMajor, probes.DTLBLoads, probes.DTLBLoadMisses,
 		probes.DTLBMissPct, probes.DTLBMissesPerKInstr, probes.WalkCyclesPct, probes.CyclesUser, probes.CyclesKernel,
 		probes.CPUUser, probes.CPUKernel, probes.ContextSwitches, probes.TLBShootdowns,
+		probes.BlksHit, probes.BlksRead, probes.TempFiles, probes.TempBytes,
 	} {
 		if c, ok := o.Counters[id]; ok {
 			line("%s", countedText(probes.MustLookup(id), c))
@@ -91,6 +92,9 @@ func (o Observed) text(line func(format string, args ...any)) {
 	}
 	line("PageTables: %s at the start, %s at the end; largest backend %s",
 		memoryText(o.PageTables.Start), memoryText(o.PageTables.End), memoryText(o.PageTables.MaxBackend))
+	if o.Catalog.Start != nil {
+		line("system catalog: %s at the start, %s at the end", memoryText(o.Catalog.Start), memoryText(o.Catalog.End))
+	}
 	line("huge pages: %s", hugePagesText(o.meta.Server.HugePages))
 	for _, l := range lacks(o.Unavailable) {
 		line("unavailable: %s", probes.Clean(l.String()))
