@@ -37,7 +37,7 @@ func TestLoadOnAServerOfOthers(t *testing.T) {
 	w.press(esc)
 	w.waitText("enter start")
 	w.press("\r")
-	w.waitText("Please decide", "Start custom", "database: postgres, as user postgres", "8 connections; the server allows 200")
+	w.waitText("Please decide", "Start custom", "database: postgres, as user postgres", "8 connections; the server allows ")
 	w.press("n")
 	w.waitText("0 running", "Script")
 	w.press("\r")

@@ -121,6 +121,26 @@ func TestLoadsOnOtherDataDoNotRunTogether(t *testing.T) {
 	if err := s.startable(s.loads[1]); err != nil {
 		t.Errorf("alone: %v", err)
 	}
+	s.loads[4].status = LoadRunning // sysbench's tables are shared too
+	s.setParam(SetParam{Key: 6, Name: "table_size", Value: "777"})
+	if err := s.startable(s.loads[5]); err == nil || !strings.Contains(err.Error(), "sbtest-point-select") {
+		t.Errorf("on other tables of sysbench's: %v", err)
+	}
+}
+
+// TestScenariosRunTogether as they are: none needs other data than another one.
+func TestScenariosRunTogether(t *testing.T) {
+	s := NewSession(Options{Mode: InLab, Lab: LabOptions{Rows: 200_000, Seed: 7}})
+	all := s.loads[:len(s.loads)-1] // custom has no script yet
+	for _, running := range all {
+		running.status = LoadRunning
+		for _, l := range all {
+			if err := s.startable(l); err != nil {
+				t.Errorf("%s while %s runs: %v", l.what.Scenario.Name, running.what.Scenario.Name, err)
+			}
+		}
+		running.status = LoadStopped
+	}
 }
 
 // TestClientsThatDoNotFit are refused before anything is asked.
