@@ -43,7 +43,7 @@ func TestLoadLine(t *testing.T) {
 // TestLegend names the loads as long as their names can be told apart, then by
 // their digits.
 func TestLegend(t *testing.T) {
-	list := []named{{"1", "point-select", "44.1 k", stTwo, 'o'}, {"2", "join-aggregate", "8.27 k", stThree, 'x'}, {"", "custom", "3", stBase, '+'}}
+	list := []named{{"1", "point-select", "44.1 k", "o", stTwo}, {"2", "join-aggregate", "8.27 k", "x", stThree}, {"", "custom", "3", "+", stBase}}
 	for w, want := range map[int]string{
 		80: "o point-select 44.1 k  x join-aggregate 8.27 k  + custom 3",
 		50: "o point-se… 44.1 k  x join-agg… 8.27 k  + custom 3",

@@ -50,8 +50,8 @@ type pane struct {
 type named struct {
 	key         string // the digit of its scenario; "" for one without
 	name, value string
+	sign        string // how its line looks
 	st          style
-	glyph       byte // of its line without braille
 }
 
 // legendFigs name the loads in w cells: in full, with names cut alike, or by
@@ -65,7 +65,7 @@ func legendFigs(list []named, w int) []fig {
 	for most := longest; most >= shortest; most-- {
 		var figs []fig
 		for i, n := range list {
-			figs = append(figs, fig{string(n.glyph) + " " + truncate(n.name, most) + " " + n.value, n.st, i})
+			figs = append(figs, fig{n.sign + " " + truncate(n.name, most) + " " + n.value, n.st, i})
 		}
 		if figsWidth(figs) <= w {
 			return figs

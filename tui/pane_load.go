@@ -118,11 +118,15 @@ func (sc *scene) byLoad(p *pane, id string) {
 		if drawn {
 			p.chart.lines = append(p.chart.lines, sc.line(id, label, st, glyph))
 		}
+		sign := "━"
+		if sc.ascii || !drawn {
+			sign = string(glyph)
+		}
 		value := "n/a"
 		if v := sc.now(id, label); v.OK() {
 			value = trial.Short(v.V)
 		}
-		p.legend = append(p.legend, named{key: sc.digit(label), name: clean(label), value: value, st: st, glyph: glyph})
+		p.legend = append(p.legend, named{key: sc.digit(label), name: clean(label), value: value, sign: sign, st: st})
 	}
 }
 

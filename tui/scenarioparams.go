@@ -98,7 +98,7 @@ func (s *scenarios) drawParams(c *canvas, r rect, l *trial.LoadState) {
 	var meaning []string
 	if p := l.Params[at:]; s.tuning && len(p) > 0 {
 		text := clean(p[0].Meaning)
-		if !p[0].Text || len(p[0].Choices) > 0 {
+		if room := in.w - paramNameW - 2*paramValueW - 3*2; textWidth(rangeText(&p[0])) > room && !missing(p[0]) {
 			text += ": " + rangeText(&p[0])
 		}
 		meaning = wrap(text, in.w, 3)

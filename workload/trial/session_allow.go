@@ -11,6 +11,10 @@ import (
 // startAllowed asks before a load is started on a server that pgtlb did not
 // make, each time.
 func (s *Session) startAllowed(ctx context.Context, l *load) {
+	if err := s.crowded(l); err != nil {
+		s.notify(true, l.what.Scenario.Name+": "+err.Error())
+		return
+	}
 	q := s.allowQuestion(l)
 	l.status, l.detail = LoadStarting, "waits for your answer"
 	s.job(func() {
@@ -52,7 +56,14 @@ func (s *Session) clientsText(l *load) string {
 	if most := s.st.Server.MaxConnections; most > 0 {
 		text += fmt.Sprintf("; the server allows %d", most)
 	}
-	n := 0
+	if n, ok := s.sessions(); ok {
+		text += fmt.Sprintf(" and has %d now", n)
+	}
+	return text
+}
+
+// sessions counts the client sessions of the server, pgtlb's own left out.
+func (s *Session) sessions() (n int, ok bool) {
 	for i := len(s.tl.history) - 1; i >= 0; i-- {
 		f := &s.tl.history[i]
 		if f.TooShort {
@@ -63,13 +74,22 @@ func (s *Session) clientsText(l *load) string {
 				n++
 			}
 		}
-		return text + fmt.Sprintf(" and has %d now", n)
+		return n, len(f.Backends) > 0
 	}
-	return text
+	return 0, false
 }
 
-// rowBytes is what a row of the dataset takes with its index entry, about.
-const rowBytes = 140
+// crowded refuses clients that would take connections which are reserved for
+// superusers, or which others use.
+func (s *Session) crowded(l *load) error {
+	used, known := s.sessions()
+	free := clientLimit(s.st.Server.MaxConnections) - used
+	if !known || s.st.Server.MaxConnections == 0 || l.what.Clients <= free {
+		return nil
+	}
+	return fmt.Errorf("%s do not fit: max_connections is %d, %d are in use and %d stay free for superusers and pgtlb; set %s to at most %d",
+		plural(l.what.Clients, "client"), s.st.Server.MaxConnections, used, connectionsLeft, paramClients, max(0, free))
+}
 
 // sizeText says what the load works on, and what is made where it is not there
 // yet; "" for a load without data.
@@ -79,18 +99,16 @@ func sizeText(l *load) string {
 	if err != nil || len(what.Scenario.Needs(values)) == 0 {
 		return ""
 	}
-	text := "made in schema " + workload.Schema + " where it is not there yet"
+	text := "made in schema " + workload.Schema + " where it is not there yet; pgtlb bench --cleanup removes it"
+	if bytes := what.Scenario.Estimate(values); bytes > 0 {
+		text = "about " + Memory(float64(bytes)/1024) + ", " + text
+	}
 	var parts []string
 	for _, p := range what.Scenario.Params {
 		parts = append(parts, fmt.Sprintf("%s %s", p.Name, Number(float64(values[p.Name]))))
 	}
 	if len(parts) > 0 {
-		text = strings.Join(parts, ", ") + "; " + text
-	}
-	for _, d := range what.Scenario.Needs(values) {
-		if set, ok := d.(workload.Dataset); ok {
-			text += ", about " + Memory(float64(set.Rows)*rowBytes/1024)
-		}
+		text = strings.Join(parts, ", ") + ": " + text
 	}
 	return text
 }

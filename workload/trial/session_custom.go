@@ -12,7 +12,7 @@ import (
 
 // A custom load runs script files that are chosen on the screen.
 const (
-	customName    = "custom"
+	customName    = workload.CustomName
 	customClients = 8
 	// maxScript is the most bytes that a script file may have.
 	maxScript = 1 << 20
@@ -34,47 +34,41 @@ func noScript() workload.Scenario {
 // scenario of them. A fault in a script is a *script.Error.
 func customScenario(specs []string) (workload.Scenario, error) {
 	work := workload.Work{Mode: script.Simple}
-	weights := make([]int, 0, len(specs))
 	for _, spec := range specs {
-		name, weight, err := script.ParseSpec(spec)
+		if err := readable(spec); err != nil {
+			return workload.Scenario{}, err
+		}
+		sc, err := workload.ReadScript(spec, nil)
 		if err != nil {
 			return workload.Scenario{}, err
 		}
-		text, err := readScript(name)
-		if err != nil {
-			return workload.Scenario{}, err
-		}
-		if _, err := script.Parse(name, text); err != nil {
-			return workload.Scenario{}, err
-		}
-		work.Scripts = append(work.Scripts, workload.Script{Name: name, Text: text, Weight: weight})
-		weights = append(weights, weight)
+		work.Scripts = append(work.Scripts, sc)
 	}
-	if _, err := script.NewChooser(weights...); err != nil {
+	sc, err := workload.Custom(work)
+	if err != nil {
 		return workload.Scenario{}, err
 	}
-	sc := noScript()
-	sc.Summary = "runs " + strings.Join(specs, " ")
-	sc.Work = func(workload.Values) (workload.Work, error) { return work, nil }
+	// On the screen it stays one entry, also with the text of a builtin.
+	sc.Name, sc.Summary, sc.Shows, sc.Clients = customName, "runs "+strings.Join(specs, " "), noScript().Shows, customClients
 	return sc, nil
 }
 
-// readScript reads a script file. It does not open what may block.
-func readScript(name string) (string, error) {
+// readable refuses what may block when it is read, and what is no script.
+func readable(spec string) error {
+	name, _, err := script.ParseSpec(spec)
+	if err != nil {
+		return err
+	}
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("reading the script: %w", err)
+		return fmt.Errorf("reading a script: %w", err)
 	case !info.Mode().IsRegular():
-		return "", fmt.Errorf("reading the script: %s is not a regular file", name)
+		return fmt.Errorf("reading a script: %s is not a regular file", name)
 	case info.Size() > maxScript:
-		return "", fmt.Errorf("reading the script: %s has %s, more than a script has (1 MB)", name, Memory(float64(info.Size())/1024))
+		return fmt.Errorf("reading a script: %s has %s, more than a script has (1 MB)", name, Memory(float64(info.Size())/1024))
 	}
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return "", fmt.Errorf("reading the script: %w", err)
-	}
-	return string(text), nil
+	return nil
 }
 
 // chooseScripts reads the files of a custom load and takes them, or shows what

@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
+	"reflect"
 	"time"
 
 	"pgtlb/probes"
@@ -164,11 +164,29 @@ func (s *Session) startable(l *load) error {
 		}
 		for _, d := range what.Scenario.Needs(what.Values) {
 			for _, e := range at.Scenario.Needs(at.Values) {
-				if fmt.Sprintf("%T", d) == fmt.Sprintf("%T", e) && fmt.Sprintf("%+v", d) != fmt.Sprintf("%+v", e) {
-					return fmt.Errorf("its data are not those that %s works on now (%+v, not %+v): stop that first, or set the same parameters",
-						at.Scenario.Name, d, e)
+				if replaces(d, e) {
+					return fmt.Errorf("its tables would take the place of those that %s works on, which have other parameters (such as rows or a seed): "+
+						"stop that first, or set them alike", at.Scenario.Name)
 				}
 			}
+		}
+	}
+	return nil
+}
+
+// replaces tells whether making d would replace e: data of one comparable type
+// are the same tables, which several scenarios share, by their parameters. Tables
+// that are one scenario's own are of a type that holds more than parameters.
+func replaces(d, e workload.Data) bool {
+	t := reflect.TypeOf(d)
+	return t == reflect.TypeOf(e) && t.Comparable() && d != e
+}
+
+// datasetOf is the dataset that a load works on, nil for a load without.
+func datasetOf(w *workload.Load) *workload.Dataset {
+	for _, d := range w.Scenario.Needs(w.Values) {
+		if set, ok := d.(workload.Dataset); ok {
+			return &set
 		}
 	}
 	return nil
@@ -286,7 +304,7 @@ func (s *Session) setUp(ctx context.Context, l *load, d *drive, what *workload.L
 	if err := what.Scenario.Setup(ctx, connect, what.Values, progress); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(data, func(d workload.Data) bool { _, is := d.(workload.Dataset); return is }) {
+	if datasetOf(what) != nil {
 		// Its parameters may be others than the time before.
 		if err := s.measureData(ctx, connect); err != nil {
 			return err

@@ -121,6 +121,44 @@ func TestLoadsOnOtherDataDoNotRunTogether(t *testing.T) {
 	if err := s.startable(s.loads[1]); err != nil {
 		t.Errorf("alone: %v", err)
 	}
+	s.loads[4].status = LoadRunning // sysbench's tables are shared too
+	s.setParam(SetParam{Key: 6, Name: "table_size", Value: "777"})
+	if err := s.startable(s.loads[5]); err == nil || !strings.Contains(err.Error(), "sbtest-point-select") {
+		t.Errorf("on other tables of sysbench's: %v", err)
+	}
+}
+
+// TestScenariosRunTogether as they are: none needs other data than another one.
+func TestScenariosRunTogether(t *testing.T) {
+	s := NewSession(Options{Mode: InLab, Lab: LabOptions{Rows: 200_000, Seed: 7}})
+	all := s.loads[:len(s.loads)-1] // custom has no script yet
+	for _, running := range all {
+		running.status = LoadRunning
+		for _, l := range all {
+			if err := s.startable(l); err != nil {
+				t.Errorf("%s while %s runs: %v", l.what.Scenario.Name, running.what.Scenario.Name, err)
+			}
+		}
+		running.status = LoadStopped
+	}
+}
+
+// TestClientsThatDoNotFit are refused before anything is asked.
+func TestClientsThatDoNotFit(t *testing.T) {
+	s := NewSession(Options{Mode: Watching, AllowLoad: true})
+	s.st.Phase, s.st.Server.MaxConnections = Ready, 100
+	f := probes.Frame{}
+	for range 85 {
+		f.Backends = append(f.Backends, probes.BackendRow{Backend: probes.Backend{Role: clientRole}})
+	}
+	s.tl.add(f)
+	s.toggle(t.Context(), 1) // 8 clients, 100 - 85 - 8 are free
+	if n := s.st.Notices; len(n) != 1 || !strings.Contains(n[0].Text, "8 clients do not fit: max_connections is 100, 85 are in use") || !strings.HasSuffix(n[0].Text, "at most 7") {
+		t.Errorf("%+v", n)
+	}
+	if s.loads[0].status != LoadStopped {
+		t.Errorf("the load is %s", s.loads[0].status)
+	}
 }
 
 // TestEveryLoadShowsItself: script and parameters of each scenario, none of which
@@ -235,7 +273,7 @@ func TestAllowedLoad(t *testing.T) {
 	x.s.Do(ToggleLoad{Key: 1})
 	st := x.until("the question", func(st *State) bool { return st.Question != nil })
 	text := strings.Join(append(st.Question.Detail, st.Question.Text, st.Question.Yes), "\n")
-	for _, want := range []string{"point-select", st.Server.Where, "database: postgres", "3 connections; the server allows", "rows 3,000", "about 410 kB", "schema pgtlb"} {
+	for _, want := range []string{"point-select", st.Server.Where, "database: postgres", "3 connections; the server allows", "rows 3,000", ": about ", "schema pgtlb", "--cleanup"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in the question:\n%s", want, text)
 		}
