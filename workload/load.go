@@ -41,12 +41,19 @@ type Load struct {
 	// Shell runs the command of a \shell or \setshell and returns its standard
 	// output. Without it these commands are an error.
 	Shell func(ctx context.Context, command string) (output string, err error)
-	// Debug takes what debug() writes; nil throws it away. It is written to by
-	// several goroutines at a time.
+	// Debug takes what debug() writes and what \shell prints; nil throws it away.
+	// It is written to by several goroutines at a time.
 	Debug io.Writer
+	// Errors takes a line for each error of the server, in pgbench's words; nil
+	// takes none. It is written to as Debug is.
+	Errors io.Writer
 	// Log takes a line for each transaction, in pgbench's format; nil logs
 	// nothing.
 	Log io.Writer
+	// Report is called after each Every of the measured part, by one goroutine;
+	// nil is not called.
+	Report func(Interval)
+	Every  time.Duration
 	// Warmup has the clients at work before the measured part; nil has none.
 	Warmup *Warmup
 	// Warmed is called once, when the warm-up is over and before the measured

@@ -17,14 +17,17 @@ type Meter struct {
 	mu      sync.Mutex
 	tallies []*wire.Tally // by thread
 	spare   *wire.Counts  // empty; takes the place of what a Read takes away
-	total   *wire.Counts  // what Reads have taken away since the last cut
+	total   *wire.Counts  // all that was taken away since the last cut
+	unread  *wire.Counts  // of that, what no Read has given yet
+	// unreported is what no interval has given yet; nil before the first.
+	unreported *wire.Counts
 	// before are the transactions and failures of before the last cut.
 	before struct{ transactions, failed int64 }
 }
 
 // NewMeter returns the meter of the load with that label, its scenario's name.
 func NewMeter(label string) *Meter {
-	return &Meter{label: label, spare: wire.NewCounts(), total: wire.NewCounts()}
+	return &Meter{label: label, spare: wire.NewCounts(), total: wire.NewCounts(), unread: wire.NewCounts()}
 }
 
 // recorder returns the recorder of a thread, made when it is first asked for.
@@ -58,8 +61,9 @@ func (m *Meter) Metrics() []probes.Metric {
 func (m *Meter) Read(context.Context) (probes.Batch, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	interval := m.take()
-	m.total.Add(interval)
+	m.keep()
+	interval := m.unread
+	m.unread = wire.NewCounts()
 	b := probes.Batch{Probe: m.Name(), Readings: []probes.Reading{
 		{ID: probes.Transactions, Label: m.label, Value: float64(m.before.transactions + m.total.Transactions)},
 		{ID: probes.Failed, Label: m.label, Value: float64(m.before.failed + m.total.Failed)},
@@ -75,23 +79,25 @@ func (m *Meter) Read(context.Context) (probes.Batch, error) {
 func (m *Meter) cut() *wire.Counts {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.keep()
 	part := m.total
-	part.Add(m.take())
 	m.total = wire.NewCounts()
 	m.before.transactions += part.Transactions
 	m.before.failed += part.Failed
 	return part
 }
 
-// take takes away what all threads have recorded.
-func (m *Meter) take() *wire.Counts {
-	sum := wire.NewCounts()
+// keep takes away what all threads have recorded, for all that ask for it.
+func (m *Meter) keep() {
 	for _, t := range m.tallies {
 		m.spare = t.Take(m.spare)
-		sum.Add(m.spare)
+		m.total.Add(m.spare)
+		m.unread.Add(m.spare)
+		if m.unreported != nil {
+			m.unreported.Add(m.spare)
+		}
 		m.spare.Reset()
 	}
-	return sum
 }
 
 // Close does nothing: the figures stay readable after the load.
@@ -101,7 +107,7 @@ func (m *Meter) Close() error { return nil }
 func (m *Meter) tally(res *Result) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.total.Add(m.take())
+	m.keep()
 	res.Latency = probes.NewHistogram()
 	res.Latency.Add(m.total.Latency)
 	res.Transactions, res.Failed = m.total.Transactions, m.total.Failed

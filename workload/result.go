@@ -68,14 +68,16 @@ func (w WarmupResult) TPS() float64 { return perSecond(w.Transactions, w.Elapsed
 
 // ScriptResult is one script's share of a load.
 type ScriptResult struct {
-	Name     string
-	Weight   int
-	Share    float64 // of all transactions, by weight, from 0 to 1
-	Latency  Moments // of its finished transactions
-	Failed   int64
-	Retried  int64
-	Retries  int64
-	Commands []CommandResult // empty where commands were not measured
+	Name    string
+	Weight  int
+	Share   float64 // of all transactions, by weight, from 0 to 1
+	Latency Moments // of its finished transactions
+	Failed  int64
+	// Serialization and Deadlock are those of the failed that failed so.
+	Serialization, Deadlock int64
+	Retried                 int64
+	Retries                 int64
+	Commands                []CommandResult // empty where commands were not measured
 }
 
 // CommandResult is what one command of a script took.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -32,6 +33,9 @@ type loading struct {
 	tasks   []*task
 	log     *txnLog // nil without one
 	shell   func(command string) (string, error)
+
+	// retried and retries are for the reports of a load under way.
+	retried, retries atomic.Int64
 
 	mu      sync.Mutex
 	aborted []Aborted
@@ -70,6 +74,9 @@ func newLoading(ctx context.Context, load Load, meter *Meter) (*loading, error) 
 	load.Values = values
 	if load.Clients < 1 {
 		return nil, errors.New("clients must be at least 1")
+	}
+	if load.Report != nil && load.Every <= 0 {
+		return nil, errors.New("reports need a time between them")
 	}
 	if load.MaxTries < 0 && load.Duration == 0 && load.LatencyLimit == 0 {
 		return nil, errors.New("an unlimited number of tries needs a duration or a latency limit")
@@ -243,7 +250,7 @@ func (l *loading) keepBusy(ctx context.Context, conns []*wire.Conn, res *Result)
 			l.log = newTxnLog(l.o.Log, &l.o)
 		}
 		var s wire.Stats
-		s, err = l.run(ctx, conns, l.o.Duration, l.o.Transactions)
+		s, err = l.measure(ctx, conns)
 		res.Elapsed, res.Threads, res.DriverCPU, res.Indirect = s.Elapsed, s.Threads, s.CPU, s.Indirect
 		res.Skipped, res.Late, res.Cancelled = s.Skipped, s.Late, s.Cancelled
 	}
@@ -255,6 +262,18 @@ func (l *loading) keepBusy(ctx context.Context, conns []*wire.Conn, res *Result)
 		return l.explain(ctx, lost)
 	}
 	return err
+}
+
+// measure is the measured part, with its reports.
+func (l *loading) measure(ctx context.Context, conns []*wire.Conn) (wire.Stats, error) {
+	if l.o.Report != nil {
+		var reports sync.WaitGroup
+		done := make(chan struct{})
+		reports.Go(func() { l.report(done) })
+		defer reports.Wait()
+		defer close(done)
+	}
+	return l.run(ctx, conns, l.o.Duration, l.o.Transactions)
 }
 
 // run keeps the clients busy that have not ended, for that long or for that many
@@ -336,6 +355,8 @@ func (l *loading) sum(res *Result) {
 			own := &t.stats[i]
 			r.Latency.merge(own.latency)
 			r.Failed += own.failed
+			r.Serialization += own.serialization
+			r.Deadlock += own.deadlock
 			r.Retried += own.retried
 			r.Retries += own.retries
 		}

@@ -3,6 +3,7 @@ package workload
 import (
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"pgtlb/workload/script"
@@ -56,6 +57,7 @@ type task struct {
 type scriptStats struct {
 	latency                  Moments
 	failed, retried, retries int64
+	serialization, deadlock  int64 // of the failed
 	commands                 []commandStats
 }
 
@@ -90,6 +92,8 @@ func (t *task) Reconnected() {
 // Next goes on with the transaction, or begins one.
 func (t *task) Next(at wire.Moment, buf []byte) ([]byte, wire.Action) {
 	switch {
+	case t.gone:
+		return buf, wire.Stop()
 	case !t.open:
 		t.begin(at)
 	case t.err != nil && t.failed == wire.State{}:
@@ -283,8 +287,21 @@ func (t *task) shell(at wire.Moment, step script.Step) error {
 	}
 	t.measure(wire.Moment{Now: t.now(at)}, step.Command)
 	output, err := t.load.shell(string(step.Text))
+	if t.load.program.Scripts[t.script].Commands[step.Command].Kind == script.SetShellCommand {
+		if exited(err) {
+			err = nil
+		}
+	} else if t.load.o.Debug != nil {
+		_, _ = io.WriteString(t.load.o.Debug, output) // a lost line must not end the load
+	}
 	t.measured(t.now(at), err != nil)
 	return t.m.ShellDone(output, err)
+}
+
+// exited tells of a command that ended by itself with another code than 0.
+func exited(err error) bool {
+	var e interface{ ExitCode() int }
+	return errors.As(err, &e) && e.ExitCode() >= 0
 }
 
 // Columns notes the columns of an answer that is to be stored.
@@ -342,9 +359,13 @@ func (t *task) Result(at wire.Moment, r *wire.Result) {
 // recover handles an error of the server: the transaction is tried again, or it
 // has failed, or the client ends.
 func (t *task) recover(at wire.Moment, buf []byte) ([]byte, wire.Action) {
+	if w := t.load.o.Errors; w != nil {
+		_, _ = fmt.Fprintf(w, "client %d got an error in command %d (SQL) of script %d; %v\n", t.client, t.step.Command, t.script, t.err)
+	}
 	again := t.failed == serializationFailure || t.failed == deadlockDetected
 	if !again && t.load.work.Strict {
-		return buf, t.abort(fmt.Errorf("command %d: %w", t.step.Command, t.err))
+		s := t.load.program.Scripts[t.script]
+		return buf, t.abort(fmt.Errorf("%s:%d: %w", s.Name, s.Commands[t.step.Command].Line, t.err))
 	}
 	t.retry = again && t.mayRetry(at)
 	if t.status != 'I' {
@@ -374,21 +395,35 @@ func (t *task) rolledBack(at wire.Moment, buf []byte) ([]byte, wire.Action) {
 	return t.advance(at, buf)
 }
 
+// errOpen ends a client whose script leaves a transaction open.
+var errOpen = errors.New("end of script reached without completing the last transaction")
+
 // finish ends a transaction that went well.
 func (t *task) finish(at wire.Moment) wire.Action {
-	if t.status != 'I' {
-		return t.abort(errors.New("end of script reached without completing the last transaction"))
+	open := t.status != 'I'
+	if open && !t.load.work.Strict {
+		return t.abort(errOpen)
 	}
 	t.row = 0
 	t.stats[t.script].latency.add(at.Now - at.Begin)
 	t.close(at, "")
+	if open {
+		t.abort(errOpen) // the transaction counts all the same, as in pgbench
+	}
 	return wire.Done()
 }
 
 // fail ends a transaction that is not tried again.
 func (t *task) fail(at wire.Moment) wire.Action {
-	t.stats[t.script].failed++
+	s := &t.stats[t.script]
+	s.failed++
 	state, err := t.failed, t.err
+	switch state {
+	case serializationFailure:
+		s.serialization++
+	case deadlockDetected:
+		s.deadlock++
+	}
 	t.close(at, failureName(state))
 	if err := t.storm(state, err); err != nil {
 		return wire.Abort(err)
@@ -403,6 +438,8 @@ func (t *task) close(at wire.Moment, failure string) {
 	if t.tries > 1 {
 		s.retried++
 		s.retries += t.tries - 1
+		t.load.retried.Add(1)
+		t.load.retries.Add(t.tries - 1)
 	}
 	if t.load.log != nil {
 		t.load.log.transaction(t, at, failure)

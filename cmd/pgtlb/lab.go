@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pgtlb/probes"
+	"pgtlb/workload"
 	"pgtlb/workload/lab"
 	"pgtlb/workload/trial"
 )
@@ -37,11 +38,11 @@ line per second and the report at the end.`,
 			if scenario == "none" && (plain || asJSON || !a.isTerminal()) {
 				return errors.New("--scenario none: without a screen there must be a scenario to run")
 			}
-			first := scenario
+			first := func(o *trial.LabOptions) (workload.Load, error) { return load.load(o, scenario) }
 			if scenario == "none" {
-				first = ""
+				first = nil
 			}
-			so, err := a.labSession(cmd.Context(), &l, &load, first)
+			so, err := a.labSession(cmd.Context(), &l, first)
 			if err != nil {
 				return err
 			}
@@ -52,7 +53,7 @@ line per second and the report at the end.`,
 			}
 			switch {
 			case asJSON:
-				return a.benchRun(cmd.Context(), so, trial.DefaultApdexT, true)
+				return a.benchRun(cmd.Context(), so, trial.Asked{}, trial.DefaultApdexT, true)
 			case plain:
 				return a.plainLab(cmd.Context(), so)
 			}

@@ -42,7 +42,8 @@ func (l *labFlags) addFlags(cmd *cobra.Command) {
 	f.StringVar(&l.bindir, "pg-bindir", "", "folder of initdb and postgres (default: the newest that is found)")
 	f.StringVar(&l.osUser, "os-user", "", "as root, the account that the server runs under")
 	f.BoolVar(&l.keep, "keep", false, "keep the server's directory at the end")
-	f.Int64Var(&l.seed, "random-seed", 1, "seed of the data and of the clients")
+	l.seed = 1
+	f.Var(seedFlag{&l.seed}, "random-seed", "seed of the data and of the clients: an integer, time or rand")
 	f.StringVar(&l.scope, "scope", "", scopeHelp)
 	f.BoolVarP(&l.yes, "yes", "y", false, "install PostgreSQL without asking where there is none")
 }
@@ -101,6 +102,17 @@ func (l *loadFlags) addFlags(cmd *cobra.Command, seconds int) {
 	f.IntVarP(&l.seconds, "time", "T", seconds, "seconds that the load runs")
 }
 
+// check refuses what cannot be.
+func (l *loadFlags) check() error {
+	switch {
+	case l.clients < 1 && l.flags.Changed("client"):
+		return fmt.Errorf("--client %d: there must be at least 1", l.clients)
+	case l.seconds < 1:
+		return fmt.Errorf("--time %d: the load must run for at least 1 second", l.seconds)
+	}
+	return nil
+}
+
 // load checks scenario, clients and time and makes the load of them.
 func (l *loadFlags) load(o *trial.LabOptions, scenario string) (workload.Load, error) {
 	sc, err := workload.Find(scenario)
@@ -111,18 +123,15 @@ func (l *loadFlags) load(o *trial.LabOptions, scenario string) (workload.Load, e
 	if _, err := sc.Resolve(values); err != nil {
 		return workload.Load{}, fmt.Errorf("%s: %w", scenario, err)
 	}
-	switch {
-	case l.clients < 1 && l.flags.Changed("client"):
-		return workload.Load{}, fmt.Errorf("--client %d: there must be at least 1", l.clients)
-	case l.seconds < 1:
-		return workload.Load{}, fmt.Errorf("--time %d: the load must run for at least 1 second", l.seconds)
+	if err := l.check(); err != nil {
+		return workload.Load{}, err
 	}
 	what := workload.Load{Scenario: sc, Values: values, Clients: sc.Clients, Seed: o.Seed,
 		Duration: time.Duration(l.seconds) * time.Second}
 	if l.clients > 0 {
 		what.Clients = l.clients
 	}
-	return what, l.roomFor(o)
+	return what, roomFor(o, what.Clients)
 }
 
 // Connections that the lab has by itself, and those that are not for one
@@ -134,15 +143,15 @@ const (
 
 // roomFor raises max_connections for many clients, and refuses clients that do
 // not fit into what --set asks for, before anything is made.
-func (l *loadFlags) roomFor(o *trial.LabOptions) error {
+func roomFor(o *trial.LabOptions, clients int) error {
 	set, chosen := o.Cluster.Settings["max_connections"]
 	switch n, err := strconv.Atoi(set); {
-	case l.clients > maxClients:
-		return fmt.Errorf("--client %d: PostgreSQL takes %d connections at most", l.clients, maxClients)
-	case !chosen && l.clients > labConnections-otherSessions:
-		o.Cluster.Settings["max_connections"] = strconv.Itoa(l.clients + otherSessions)
-	case chosen && err == nil && l.clients > n:
-		return fmt.Errorf("--client %d: more than max_connections = %d; leave --set max_connections out, then it is raised", l.clients, n)
+	case clients > maxClients:
+		return fmt.Errorf("--client %d: PostgreSQL takes %d connections at most", clients, maxClients)
+	case !chosen && clients > labConnections-otherSessions:
+		o.Cluster.Settings["max_connections"] = strconv.Itoa(clients + otherSessions)
+	case chosen && err == nil && clients > n:
+		return fmt.Errorf("--client %d: more than max_connections = %d; leave --set max_connections out, then it is raised", clients, n)
 	}
 	return nil
 }
@@ -151,16 +160,16 @@ func (l *loadFlags) roomFor(o *trial.LabOptions) error {
 const maxClients = 100_000
 
 // labSession checks everything that can be checked, then finds the server
-// programs or installs them, and makes the options of a session on a lab. An
-// empty scenario starts none.
-func (a *app) labSession(ctx context.Context, l *labFlags, load *loadFlags, scenario string) (trial.Options, error) {
+// programs or installs them, and makes the options of a session on a lab. load
+// makes its first load, and may change the lab for it; nil starts none.
+func (a *app) labSession(ctx context.Context, l *labFlags, load func(*trial.LabOptions) (workload.Load, error)) (trial.Options, error) {
 	o, err := l.options()
 	if err != nil {
 		return trial.Options{}, err
 	}
 	var first workload.Load
-	if scenario != "" {
-		if first, err = load.load(&o, scenario); err != nil {
+	if load != nil {
+		if first, err = load(&o); err != nil {
 			return trial.Options{}, err
 		}
 	}

@@ -54,16 +54,78 @@ type HugePagesUse struct {
 type Bench struct {
 	Scenario         string           `json:"scenario"`
 	Clients          int              `json:"clients"`
-	Transactions     int64            `json:"transactions"` // without an error
+	Threads          int              `json:"threads,omitempty"` // of the load driver
+	Mode             string           `json:"mode,omitempty"`    // protocol, as -M has it
+	Transactions     int64            `json:"transactions"`      // without an error
 	Failed           int64            `json:"failed"`
 	FailedBy         map[string]int64 `json:"failed_by,omitempty"` // by SQLSTATE
-	TPS              float64          `json:"tps"`                 // connecting left out
+	Retried          int64            `json:"retried,omitempty"`   // needed more than one try
+	Retries          int64            `json:"retries,omitempty"`   // tries beyond the first
+	Skipped          int64            `json:"skipped,omitempty"`   // not begun: too late already
+	Late             int64            `json:"late,omitempty"`      // above the latency limit
+	TPS              float64          `json:"tps"`                 // connecting left out, unless each transaction connects
 	Latency          *LatencyMS       `json:"latency_ms"`          // null where no transaction finished
+	Lag              *LagMS           `json:"lag_ms,omitempty"`    // with a rate
 	Apdex            *Apdex           `json:"apdex"`
 	InitialConnectMS float64          `json:"initial_connect_ms"`
+	// Connections were opened for a transaction each.
+	Connections   int64    `json:"connections,omitempty"`
+	ConnectMeanMS *float64 `json:"connect_ms_mean,omitempty"`
 	// ClientCPU is pgtlb's own CPU time per transaction in µs, watching included.
-	ClientCPU *float64 `json:"client_cpu_us_per_txn"`
+	ClientCPU *float64       `json:"client_cpu_us_per_txn"`
+	Driver    *Driver        `json:"driver,omitempty"`
+	Scripts   []ScriptShare  `json:"scripts,omitempty"`
+	Aborted   []AbortedShare `json:"aborted,omitempty"` // clients that ended early
 	Observed
+}
+
+// Driver is how the clients were driven.
+type Driver struct {
+	Direct bool   `json:"direct"` // from the descriptors of their connections
+	Why    string `json:"why,omitempty"`
+}
+
+// LagMS is how far behind their schedule transactions began, in milliseconds.
+type LagMS struct {
+	Mean float64 `json:"mean"`
+	Max  float64 `json:"max"`
+}
+
+// ScriptShare is one script's part of a load.
+type ScriptShare struct {
+	Name         string         `json:"name"`
+	Weight       int            `json:"weight"`
+	SharePct     float64        `json:"share_pct"` // of all transactions, by weight
+	Transactions int64          `json:"transactions"`
+	TPS          float64        `json:"tps"`
+	Latency      *MeanMS        `json:"latency_ms,omitempty"`
+	Failed       int64          `json:"failed"`
+	Retried      int64          `json:"retried"`
+	Retries      int64          `json:"retries"`
+	Commands     []CommandShare `json:"commands,omitempty"`
+
+	serialization, deadlock int64 // of the failed
+}
+
+// MeanMS is in milliseconds.
+type MeanMS struct {
+	Mean   float64 `json:"mean"`
+	Stddev float64 `json:"stddev"`
+}
+
+// CommandShare is one command of a script.
+type CommandShare struct {
+	Title   string   `json:"title"`
+	Count   int64    `json:"count"` // without an error
+	MeanMS  *float64 `json:"mean_ms,omitempty"`
+	Failed  int64    `json:"failed"`  // and not tried again
+	Retried int64    `json:"retried"` // failed, and tried again
+}
+
+// AbortedShare is a client, from 0, that ended early.
+type AbortedShare struct {
+	Client int    `json:"client"`
+	Error  string `json:"error"`
 }
 
 // LatencyMS is in milliseconds, over all finished transactions.
@@ -97,13 +159,20 @@ func BuildBench(run *Run, load workload.Result, apdexT time.Duration) Bench {
 	s := summaryOf(run.Meta, frames)
 	b := Bench{
 		Scenario: scenarios(run.Meta), Transactions: load.Transactions, Failed: load.Failed, FailedBy: load.FailedBy,
+		Retried: load.Retried, Retries: load.Retries, Skipped: load.Skipped, Late: load.Late, Threads: load.Threads,
 		TPS: load.TPS(), InitialConnectMS: milliseconds(load.InitialConnect),
 		Observed: observed(run, frames, s, float64(load.Transactions)),
 	}
 	b.DurationS = load.Elapsed.Seconds()
+	rated := false
 	for _, l := range run.Meta.Loads {
 		b.Clients += l.Clients
+		b.Mode, rated = l.Mode, rated || l.Rate > 0
 	}
+	if rated && load.Transactions > 0 {
+		b.Lag = &LagMS{milliseconds(load.LagMean), milliseconds(load.LagMax)}
+	}
+	b.detail(load)
 	if h := load.Latency; h != nil && h.Count() > 0 {
 		b.Latency = &LatencyMS{
 			Mean: h.MeanMS(), Stddev: h.StddevMS(), Min: h.MinMS(), Max: h.MaxMS(),

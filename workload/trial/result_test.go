@@ -29,7 +29,7 @@ func publishedResult() workload.Result {
 func TestResultGoldens(t *testing.T) {
 	b := BuildBench(published4kB().run(), publishedResult(), 0)
 	var text bytes.Buffer
-	if err := WriteResultText(&text, b); err != nil {
+	if err := WriteResultText(&text, b, Asked{}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "bench.txt", text.Bytes())
@@ -114,7 +114,7 @@ func TestResultWithoutATransaction(t *testing.T) {
 		t.Error(err)
 	}
 	var text bytes.Buffer
-	if err := WriteResultText(&text, b); err != nil {
+	if err := WriteResultText(&text, b, Asked{}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -8,45 +8,47 @@ import (
 	"pgtlb/probes"
 )
 
-// WriteResultText writes the result of a load in the words that pgbench has for
-// it, with its number format, and then what pgbench does not tell.
-func WriteResultText(w io.Writer, b Bench) error {
+// WriteResultText writes the result of a load: first what pgbench prints, in its
+// words and number formats, then what it does not tell.
+func WriteResultText(w io.Writer, b Bench, a Asked) error {
 	var t strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&t, format+"\n", args...) }
-	line("transaction type: %s", probes.Clean(b.Scenario))
-	line("number of clients: %d", b.Clients)
-	line("duration: %.0f s", b.DurationS)
-	line("number of transactions actually processed: %d", b.Transactions)
-	share := 0.0
-	if all := b.Transactions + b.Failed; all > 0 {
-		share = 100 * float64(b.Failed) / float64(all)
-	}
-	line("number of failed transactions: %d (%.3f%%)", b.Failed, share)
-	for _, state := range keys(b.FailedBy, nil) {
-		line("  SQLSTATE %s: %d", state, b.FailedBy[state])
-	}
-	if l := b.Latency; l != nil {
-		line("latency average = %.3f ms", l.Mean)
-		line("latency stddev = %.3f ms", l.Stddev)
-		line("latency min = %.3f ms, p50 = %.3f ms, p90 = %.3f ms, p95 = %.3f ms, p99 = %.3f ms, max = %.3f ms",
-			l.Min, l.P50, l.P90, l.P95, l.P99, l.Max)
-	} else {
-		line("latency: n/a, no transaction finished")
-	}
-	line("initial connection time = %.3f ms", b.InitialConnectMS)
-	line("tps = %.6f (without initial connection time)", b.TPS)
-	if a := b.Apdex; a != nil {
-		line("apdex = %.3f (T = %s ms, %s)", a.Score, Number(a.TMS), a.Rating)
-	}
-	if b.ClientCPU != nil {
-		line("client CPU time = %.2f us per transaction", *b.ClientCPU)
-	}
+	b.pgbench(line, a)
+	b.beyond(line, a)
 	line("")
 	b.text(line)
 	if _, err := io.WriteString(w, t.String()); err != nil {
 		return fmt.Errorf("writing the result: %w", err)
 	}
 	return nil
+}
+
+// beyond writes what pgbench does not tell of a load.
+func (b Bench) beyond(line text, a Asked) {
+	if l := b.Latency; l != nil {
+		if !a.measured() {
+			line("latency stddev = %.3f ms", l.Stddev)
+		}
+		line("latency min = %.3f ms, p50 = %.3f ms, p90 = %.3f ms, p95 = %.3f ms, p99 = %.3f ms, max = %.3f ms",
+			l.Min, l.P50, l.P90, l.P95, l.P99, l.Max)
+	} else {
+		line("latency: n/a, no transaction finished")
+	}
+	if a := b.Apdex; a != nil {
+		line("apdex = %.3f (T = %s ms, %s)", a.Score, Number(a.TMS), a.Rating)
+	}
+	if b.ClientCPU != nil {
+		line("client CPU time = %.2f us per transaction", *b.ClientCPU)
+	}
+	if b.Driver != nil && !b.Driver.Direct {
+		line("driver: slower than it can be: %s", probes.Clean(b.Driver.Why))
+	}
+	for _, state := range keys(b.FailedBy, nil) {
+		line("failed with SQLSTATE %s: %d", state, b.FailedBy[state])
+	}
+	for _, c := range b.Aborted {
+		line("client %d ended early: %s", c.Client, probes.Clean(c.Error))
+	}
 }
 
 // WriteObservedText writes the result of watching without a load.
@@ -80,6 +82,10 @@ func (o Observed) text(line func(format string, args ...any)) {
 	}
 	for _, g := range gapTexts(o.Gaps) {
 		line("gap: %s", probes.Clean(g))
+	}
+	if o.Run == "" {
+		line("run: not kept, it was too short")
+		return
 	}
 	line("run: %s", o.Run)
 }

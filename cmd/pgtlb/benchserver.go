@@ -1,0 +1,246 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"pgtlb/probes"
+	"pgtlb/workload"
+	"pgtlb/workload/trial"
+)
+
+// errAllowLoad is the refusal of a load on a server that is not pgtlb's own.
+var errAllowLoad = errors.New("a load on a server that pgtlb did not start needs --allow-load; --lab runs it on a private throw-away server")
+
+// benchServer drives the load on a server that pgtlb did not start.
+func (a *app) benchServer(ctx context.Context, b *benchFlags, scenario string, args []string) error {
+	w, err := b.what(a, scenario)
+	if err != nil {
+		return err
+	}
+	if !b.allowLoad {
+		return errAllowLoad
+	}
+	scope, err := probes.ParsePerfScope(b.lab.scope)
+	if err != nil {
+		return err
+	}
+	cfg, err := b.conn.config(args)
+	if err != nil {
+		return err
+	}
+	store, err := a.writableStore()
+	if err != nil {
+		return err
+	}
+	if err := a.ready(ctx, b, cfg, &w); err != nil {
+		return err
+	}
+	so := a.session(trial.Watching, store)
+	so.Config, so.AllowLoad, so.First, so.Scope = cfg, true, w.load, scope
+	return a.benchDrive(ctx, b, so, w)
+}
+
+// ready looks at the server, asks, and does before the load what pgbench does.
+func (a *app) ready(ctx context.Context, b *benchFlags, cfg *pgx.ConnConfig, w *benched) error {
+	s, err := connectServer(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer s.close(ctx)
+	if err := a.setScale(ctx, b, s, w); err != nil {
+		return err
+	}
+	room, err := s.room(ctx)
+	if err != nil {
+		return err
+	}
+	if err := room.check(w.load.Clients); err != nil {
+		return err
+	}
+	vacuum := w.pgbench && !b.noVacuum
+	found, err := workload.FindPgbenchTables(ctx, s.conn)
+	if err != nil {
+		return err
+	}
+	lines := append([]string{"load on a server that pgtlb did not start:"}, s.lines()...)
+	lines = append(lines,
+		"  load         "+describe(w),
+		"  connections  "+room.text(w.load.Clients),
+		"  makes        "+makes(w, vacuum && len(found) > 0, b.vacuumAll))
+	if err := a.confirm(ctx, lines, "Start it?", b.lab.yes, "no load was started"); err != nil {
+		return err
+	}
+	if vacuum {
+		a.vacuum(ctx, s.conn, b.vacuumAll)
+	}
+	return ctx.Err()
+}
+
+// setScale takes the scale from the tables where builtins run on them.
+func (a *app) setScale(ctx context.Context, b *benchFlags, s *server, w *benched) error {
+	if !w.builtins {
+		return nil
+	}
+	n, err := workload.PgbenchScale(ctx, s.conn)
+	if errors.Is(err, workload.ErrNoPgbenchTables) {
+		return fmt.Errorf("%w: make them with pgtlb bench -i -s SCALE --allow-load (database %q)", err, s.conn.Config().Database)
+	}
+	if err != nil {
+		return err
+	}
+	if b.flags.Changed("scale") {
+		a.complain(fmt.Errorf("warning: scale option ignored, using count from pgbench_branches table (%d)", n))
+	}
+	w.load.Values["scale"], w.asked.Scale = n, n
+	return nil
+}
+
+// vacuum is what pgbench does before a run. Tables that are not there are no
+// matter: the scripts may have others.
+func (a *app) vacuum(ctx context.Context, conn *pgx.Conn, all bool) {
+	_, _ = fmt.Fprint(a.err, "starting vacuum...")
+	failed := workload.VacuumPgbenchTables(ctx, conn, all)
+	_, _ = fmt.Fprintln(a.err, "end.")
+	for _, err := range failed {
+		a.complain(fmt.Errorf("%w\n(ignoring this error and continuing anyway)", err))
+	}
+}
+
+// describe is the load in a line.
+func describe(w *benched) string {
+	l := &w.load
+	what := l.Scenario.Name
+	if w.pgbench {
+		work, err := l.Scenario.Work(l.Values)
+		if err == nil {
+			var names []string
+			for _, s := range work.Scripts {
+				names = append(names, probes.Clean(s.Name))
+			}
+			what = strings.Join(names, ", ")
+		}
+	}
+	text := fmt.Sprintf("%s, %s", what, plural(l.Clients, "client"))
+	if l.Duration > 0 {
+		text += fmt.Sprintf(" for %.0f s", l.Duration.Seconds())
+	} else {
+		text += fmt.Sprintf(", %d transactions each", l.Transactions)
+	}
+	if l.Rate > 0 {
+		text += fmt.Sprintf(", %v per second", l.Rate)
+	}
+	return text
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// makes is what the load makes or changes besides what its scripts do.
+func makes(w *benched, vacuum, all bool) string {
+	if !w.pgbench {
+		text := "the scenario's tables in schema " + workload.Schema
+		var bytes int64
+		for _, d := range w.load.Scenario.Needs(w.load.Values) {
+			if sized, ok := d.(interface{ Bytes() int64 }); ok {
+				bytes += sized.Bytes()
+			}
+		}
+		if bytes > 0 {
+			text += ", about " + trial.Memory(float64(bytes)/1024)
+		}
+		return text + ", where they are not there yet; pgtlb bench --cleanup removes them"
+	}
+	text := "nothing; what the scripts do is done there"
+	if vacuum {
+		text += "; vacuums pgbench_branches and pgbench_tellers and empties pgbench_history first (not with -n)"
+	}
+	if vacuum && all {
+		text += "; vacuums and analyzes pgbench_accounts"
+	}
+	return text
+}
+
+// server is a connection that looks around before a load.
+type server struct {
+	conn *pgx.Conn
+	cfg  *pgx.ConnConfig
+}
+
+// lookTimeout bounds connecting.
+const lookTimeout = 15 * time.Second
+
+func connectServer(ctx context.Context, cfg *pgx.ConnConfig) (*server, error) {
+	own := cfg.Copy()
+	own.RuntimeParams["application_name"] = probes.AppName + " setup"
+	bounded, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(bounded, own)
+	if err != nil {
+		return nil, fmt.Errorf("connecting: %w", err)
+	}
+	return &server{conn, own}, nil
+}
+
+// connect opens one more connection.
+func (s *server) connect(ctx context.Context) (*pgx.Conn, error) {
+	return pgx.ConnectConfig(ctx, s.cfg)
+}
+
+func (s *server) close(ctx context.Context) {
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_ = s.conn.Close(bounded) // what a session says at its end matters to nobody
+}
+
+// lines name the server for a person.
+func (s *server) lines() []string {
+	where := fmt.Sprintf("%s port %d", s.cfg.Host, s.cfg.Port)
+	return []string{
+		"  server       " + probes.Clean(where) + ", PostgreSQL " + probes.Clean(s.conn.PgConn().ParameterStatus("server_version")),
+		"  database     " + probes.Clean(s.cfg.Database) + ", as user " + probes.Clean(s.cfg.User),
+	}
+}
+
+// room is how many connections a server has left for clients.
+type room struct{ max, reserved, used int }
+
+// ownSessions are those that pgtlb has besides its clients.
+const ownSessions = 3
+
+func (s *server) room(ctx context.Context) (room, error) {
+	var r room
+	err := s.conn.QueryRow(ctx, `SELECT current_setting('max_connections')::int,
+		current_setting('superuser_reserved_connections')::int + coalesce(current_setting('reserved_connections', true)::int, 0),
+		(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid())`).
+		Scan(&r.max, &r.reserved, &r.used)
+	if err != nil {
+		return r, fmt.Errorf("counting the server's connections: %w", err)
+	}
+	return r, nil
+}
+
+// free is how many clients there is room for.
+func (r room) free() int { return max(0, r.max-r.reserved-r.used-ownSessions) }
+
+func (r room) check(clients int) error {
+	if clients > r.free() {
+		return fmt.Errorf("%s and %d sessions of pgtlb's own do not fit: max_connections is %d, %d are reserved, %d are in use; at most -c %d",
+			plural(clients, "client"), ownSessions, r.max, r.reserved, r.used, r.free())
+	}
+	return nil
+}
+
+// text says how many there will be.
+func (r room) text(clients int) string {
+	return fmt.Sprintf("%d more, %d in use of %d (%d of them reserved)", clients+ownSessions, r.used, r.max, r.reserved)
+}

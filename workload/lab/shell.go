@@ -1,0 +1,13 @@
+package lab
+
+import "context"
+
+// Shell runs a command of a script by /bin/sh, which is ended with what it
+// started when ctx ends, and returns what it wrote to its standard output. The
+// error of a command that ended with another code than 0 has that code as ExitCode.
+func Shell(ctx context.Context, text string) (output string, err error) {
+	return run(ctx, command{path: "/bin/sh", args: []string{"-c", text}})
+}
+
+// ExitCode is the code that the program ended with, -1 where it could not be run.
+func (e *runError) ExitCode() int { return e.code }
