@@ -4,5 +4,5 @@ package probes
 
 import "time"
 
-// ownCPU is not known on this system.
-func ownCPU() time.Duration { return 0 }
+// OwnCPU is not known on this system.
+func OwnCPU() time.Duration { return 0 }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownCPU is the CPU time, user and kernel, that this process has used.
-func ownCPU() time.Duration {
+// OwnCPU is the CPU time, user and kernel, that this process has used.
+func OwnCPU() time.Duration {
 	var u unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
 		return 0

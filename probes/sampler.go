@@ -274,7 +274,7 @@ func (r *run) sample(marks []Mark) {
 		}
 	}
 	r.await(min(r.interval*8/10, longestWait))
-	s := Sample{Seq: r.seq, At: now, T: now.Sub(r.start), Marks: marks, OwnCPU: ownCPU()}
+	s := Sample{Seq: r.seq, At: now, T: now.Sub(r.start), Marks: marks, OwnCPU: OwnCPU()}
 	for _, rd := range r.readers {
 		if rd.done == nil {
 			s.Batches = append(s.Batches, lateBatch(rd))

@@ -30,17 +30,11 @@ func (d demo) state() trial.State {
 		Host: probes.Host{Hostname: "db1", OS: "Debian GNU/Linux 12", Kernel: "6.18.2-amd64", CPUs: 8, MemTotalKB: 32 << 20,
 			THP: map[string]string{"enabled": "madvise"}, Pools: []probes.Pool{{PageKB: 2048}}},
 		Server: probes.ServerInfo{Version: "17.6", Where: "socket /run/postgresql:5432", Database: "postgres",
-			Started: epoch.Add(-12 * 24 * time.Hour), SharedBuffersKB: 4 << 20,
+			Started: epoch.Add(-12 * 24 * time.Hour), SharedBuffersKB: 4 << 20, SharedMemoryKB: 4<<20 + 146<<10,
 			HugePages: probes.HugePages{Requested: "try", InUse: "off", PageKB: 4, Proof: "smaps KernelPageSize", Needed: 2109, Short: 44}},
 		Pages: "4kB", Interval: time.Second, History: history,
 		Dataset: &trial.Dataset{Rows: 6_000_000, TableBytes: 681 << 20, IndexBytes: 129 << 20, FitsSharedBuffer: true},
-		Loads: []trial.LoadState{
-			{Key: 1, Name: "point-select", Clients: 8, Status: trial.LoadStopped, Summary: "one row by primary key",
-				Shows:  "Every transaction touches one random page: with 4 kB pages the TLB rarely holds its translation, and each backend fills a page table of its own.",
-				Script: "\\set id random(1, :rows)\nSELECT * FROM test_hp_table WHERE id = :id;"},
-			{Key: 2, Name: "join-aggregate", Clients: 8, Status: trial.LoadStopped, Summary: "join and aggregate over 51 rows",
-				Shows: "More work per transaction: the share of page walks is smaller.", Script: "SELECT 1;"},
-		},
+		Loads:   demoLoads(d.loads, time.Duration(d.seconds-6)*time.Second),
 	}
 	if d.huge {
 		st.Pages, st.Server.HugePages = "2MB", probes.HugePages{Requested: "on", InUse: "on", PageKB: 2048, Proof: "smaps KernelPageSize"}
@@ -50,9 +44,6 @@ func (d demo) state() trial.State {
 			st.Unavailable = append(st.Unavailable, probes.Miss{ID: id, Reason: "this machine shows no hardware performance counters (perf_event_open says ENOENT for cycles)",
 				Remedy: "use another host, or have the virtual PMU enabled for this guest"})
 		}
-	}
-	for i := range d.loads {
-		st.Loads[i].Status, st.Loads[i].Elapsed = trial.LoadRunning, time.Duration(d.seconds-6)*time.Second
 	}
 	if d.loads > 0 {
 		st.Run = &trial.RunState{Name: "point-select-4kB-1402", Label: "point-select, 8 clients, 4kB", Active: true,
@@ -98,13 +89,13 @@ func (d demo) frames(n int, huge bool, seed uint64) []probes.Frame {
 			set(probes.LatencyP99, noise(0.38/gain, 0.08))
 			set(probes.Failed, 0)
 			for l := range d.loads {
-				name := []string{"point-select", "join-aggregate"}[l]
-				share := []float64{0.84, 0.16}[l]
+				name := demoLoads(0, 0)[l].Name
+				share := []float64{0.8, 0.15, 0.04, 0.007, 0.003}[l]
 				if d.loads == 1 {
 					share = 1
 				}
 				f.Values[probes.Key{ID: probes.TPS, Label: name}] = probes.Value{V: tps * share}
-				f.Values[probes.Key{ID: probes.LatencyP99, Label: name}] = probes.Value{V: []float64{0.38, 1.24}[l]}
+				f.Values[probes.Key{ID: probes.LatencyP99, Label: name}] = probes.Value{V: []float64{0.38, 1.24, 2.9, 740, 31}[l]}
 			}
 		} else {
 			set(probes.ServerTPS, noise(14, 0.3))
@@ -114,8 +105,6 @@ func (d demo) frames(n int, huge bool, seed uint64) []probes.Frame {
 		set(probes.PageFaultsMajor, 0)
 		set(probes.PageFaults, noise(faults, 0.08))
 		set(probes.ServerPageFaults, noise(0.8*faults, 0.08))
-		set(probes.PageTables, grow+21000)
-		set(probes.PageTableBackendsSum, grow)
 		set(probes.PageTableMaxBackend, grow/80)
 		set(probes.ContextSwitches, noise(98000, 0.1))
 		set(probes.TLBShootdowns, noise(6, 0.9))
@@ -140,6 +129,14 @@ func (d demo) frames(n int, huge bool, seed uint64) []probes.Frame {
 			f.Values[probes.Key{ID: probes.PoolReserved, Label: label}] = probes.Value{V: reserved}
 		}
 		f.Backends = d.backends(i, grow, rnd)
+		sum := 0.0
+		for _, b := range f.Backends {
+			if !b.Own {
+				sum += float64(b.Mem.PageTables)
+			}
+		}
+		set(probes.PageTableBackendsSum, sum)
+		set(probes.PageTables, sum+21000)
 		out = append(out, f)
 	}
 	// A missed second and a value that is not there: both are gaps.

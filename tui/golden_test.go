@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/charmbracelet/x/vt"
 
@@ -54,6 +55,13 @@ func goldens() []struct {
 	run := demo{seconds: 90, loads: 1}.state()
 	compare := demo{seconds: 100, loads: 1, pmu: true, compare: true}.state()
 	two := demo{seconds: 90, loads: 2, pmu: true, huge: true}.state()
+	three := demo{seconds: 90, loads: 3}.state()
+	five := demo{seconds: 90, loads: 5}.state()
+	faulty := run
+	faulty.Loads = demoLoads(1, 84*time.Second)
+	faulty.Loads[13].Fault = []string{`/home/dba/pay.sql:2:12: unexpected end of expression in command "set"`, `\set x 1 + `, `           ^ error found here`}
+	faulty.Loads[12].Status, faulty.Loads[12].Detail = trial.LoadFailed, "connecting: FATAL: sorry, too many clients already"
+	allowed := demo{seconds: 30, mode: trial.Watching}.state()
 	idle := demo{seconds: 30, mode: trial.Watching}.state()
 	idle.Loads = nil
 	differ := compare
@@ -82,6 +90,9 @@ func goldens() []struct {
 		{"compare", compare, Options{}, nil},
 		{"differs", differ, Options{}, nil},
 		{"two-loads", two, Options{}, nil},
+		{"three-loads", three, Options{}, nil},
+		{"five-loads", five, Options{}, nil},
+		{"watch-allowed", allowed, Options{}, nil},
 		{"watch-idle", idle, Options{}, nil},
 		{"replay", replay, Options{}, nil},
 		{"ascii", compare, Options{ASCII: true}, nil},
@@ -96,6 +107,12 @@ func goldens() []struct {
 		{"help", run, Options{}, []string{"?"}},
 		{"values", compare, Options{}, []string{"v"}},
 		{"scenarios", run, Options{}, []string{"l"}},
+		{"scenarios-three", three, Options{}, []string{"l", "down", "down"}},
+		{"scenarios-parameters", three, Options{}, []string{"l", "end", "up", "up", "e", "down"}},
+		{"scenarios-typing", run, Options{}, []string{"l", "down", "e", "enter", "backspace", "backspace", "5"}},
+		{"scenarios-script", run, Options{}, []string{"l", "end", "enter", "/", "t", "m", "p", "/", "a", ".", "s", "q", "l", "@", "3"}},
+		{"scenarios-fault", faulty, Options{}, []string{"l", "end"}},
+		{"scenarios-failed", faulty, Options{}, []string{"l", "end", "up"}},
 		{"pages", run, Options{}, []string{"h", "down"}},
 		{"quit", run, Options{}, []string{"q"}},
 		{"filter", run, Options{}, []string{"/", "c", "h", "e", "c", "k"}},

@@ -24,7 +24,9 @@ func (m *Model) drawHeader(c *canvas, sc *scene, h int) {
 	}
 	flow(c, 0, left, first)
 	if h > 1 {
-		flow(c, 1, m.loadFigs(st), second)
+		figs := m.modeFigs(st, c.w)
+		room := c.w - 2 - figsWidth(figs) - 2*figGap
+		flow(c, 1, loadFigs(st, room, max(0, figsWidth(second)-figsWidth(figs))), second)
 	}
 	if h > 2 {
 		flow(c, 2, dataFigs(st), differFigs(st))
@@ -118,50 +120,6 @@ func costFigs(sc *scene) []fig {
 		figs = append(figs, fig{"screen skipped " + trial.Number(float64(n)), stDim, 11})
 	}
 	return figs
-}
-
-// loadFigs are the scenarios and what they do.
-func (m *Model) loadFigs(st *trial.State) []fig {
-	var figs []fig
-	for _, l := range st.Loads {
-		figs = append(figs, loadFig(l))
-	}
-	if len(figs) == 0 && st.Mode == trial.Watching {
-		figs = append(figs, fig{"watching, read only", stDim, 6})
-	}
-	return figs
-}
-
-func loadFig(l trial.LoadState) fig {
-	name := strconv.Itoa(l.Key) + " " + clean(l.Name)
-	switch l.Status {
-	case trial.LoadRunning:
-		return fig{fmt.Sprintf("● %s %d clients %s", name, l.Clients, clock(l.Elapsed)), stGood, 1}
-	case trial.LoadStarting:
-		return fig{strings.TrimSpace("◐ " + name + " " + truncate(clean(orElse(l.Detail, "starting")), 40)), stWarn, 1}
-	case trial.LoadStopping:
-		return fig{"◐ " + name + " stopping", stWarn, 1}
-	case trial.LoadFailed:
-		return fig{"✗ " + name + " failed", stBad, 2}
-	}
-	return fig{"○ " + name, stDim, 5}
-}
-
-// busyFigs are the loads that are on, in a few cells each.
-func busyFigs(st *trial.State) []fig {
-	on := running(st)
-	var words []string
-	for _, l := range on {
-		word := "●" + strconv.Itoa(l.Key)
-		if len(on) < 3 {
-			word += " " + clock(l.Elapsed)
-		}
-		words = append(words, word)
-	}
-	if len(words) == 0 {
-		return nil
-	}
-	return []fig{{strings.Join(words, " "), stGood, 1}}
 }
 
 func orElse(s, other string) string {

@@ -48,8 +48,8 @@ func helpKeys(st *trial.State) [][2]string {
 	} else {
 		if st != nil && len(st.Loads) > 0 {
 			keys = append(keys,
-				[2]string{"1 … 9", "start or stop a scenario"},
-				[2]string{"l", "list of the scenarios: what they run and what they show"})
+				[2]string{"1 … 9", "start or stop one of the first nine scenarios; several can run at once"},
+				[2]string{"l", "all scenarios: what they show, their scripts and parameters, each one's TPS, p99 and Apdex. There: enter starts and stops, e goes to the parameters, enter changes one, esc goes back"})
 		}
 		keys = append(keys, [2]string{"b  B", "take the current or last run as the baseline; choose a stored one"})
 	}
@@ -70,6 +70,9 @@ func helpKeys(st *trial.State) [][2]string {
 
 // ownCPU says what the figure in the first line is.
 const ownCPU = "CPU time of pgtlb itself, in percent of one CPU: 100 % is one CPU in use all the time. While a scenario runs, the load driver is in it."
+
+// ceilingText is the assumption behind "of at most".
+const ceilingText = "What the page tables of the server's present processes come to once each has touched all of shared memory: 8 bytes for every page of it, in tables of 4 kB, so that 40 GB in 4 kB pages take 80 MB of each process, and less than 1 MB in huge pages; and besides 128 kB for code and libraries and 2 kB for each MB of private memory. It is a computation, not a limit; PostgreSQL before 15 does not say how large its shared memory is, then there is none."
 
 func (h *help) lines(m *Model, w int) []para {
 	out := []para{{"Keys", stTitle}}
@@ -92,7 +95,11 @@ func (h *help) lines(m *Model, w int) []para {
 		{"run is the mean since the load started, base the baseline's over the same length. One pair of runs has no known spread: a small difference between them proves nothing.", stPlain},
 	}, w)...)
 	out = append(out, para{}, para{"Words", stTitle})
-	out = append(out, lines([]para{{"own CPU (%)", stValue}, {ownCPU, stPlain}}, w)...)
+	out = append(out, lines([]para{
+		{"own CPU (%)", stValue}, {ownCPU, stPlain},
+		{"page tables: of at most", stValue}, {ceilingText, stPlain},
+		{"Apdex", stValue}, {"Share of the transactions of a load's run that took at most T, plus half the share of those up to 4 T; failed ones count as too slow. From 0.94 Excellent, 0.85 Good, 0.70 Fair, 0.50 Poor, below Unacceptable. T is the load's parameter apdex_t.", stPlain},
+	}, w)...)
 	for _, metric := range probes.Catalogue() {
 		head := metric.Title
 		if metric.Unit != "" {

@@ -13,7 +13,7 @@ type hint struct {
 // hasRun tells whether baseline, comparison and report have something to work
 // on, now or as soon as a scenario is started.
 func hasRun(st *trial.State) bool {
-	return st.Mode != trial.Watching || st.Run != nil || st.Baseline != nil
+	return st.Mode != trial.Watching || st.Run != nil || st.Baseline != nil || len(st.Loads) > 0
 }
 
 // hints are the keys that do something now.
@@ -29,7 +29,7 @@ func (m *Model) hints(st *trial.State) []hint {
 		out = append(out, hint{"space", "pause", 1}, hint{"←→", "seek", 1})
 	} else {
 		if len(st.Loads) > 0 && st.Phase != trial.Lost {
-			out = append(out, hint{"1-9", "scenario", 1}, hint{"l", "list", 6})
+			out = append(out, hint{"1-9", "scenario", 1}, hint{"l", "list", 2})
 		}
 		if hasRun(st) {
 			out = append(out, hint{"b", "baseline", 3}, hint{"B", "choose", 7})
@@ -58,7 +58,12 @@ func (m *Model) hints(st *trial.State) []hint {
 
 // drawKeys writes the key line.
 func (m *Model) drawKeys(c *canvas, y int, st *trial.State) {
-	list := m.hints(st)
+	drawHints(c, y, m.hints(st))
+}
+
+// drawHints writes keys with their words into a line; those that do not fit are
+// left out by priority.
+func drawHints(c *canvas, y int, list []hint) {
 	for width(list) > c.w-2 && len(list) > 1 {
 		worst := 0
 		for i, h := range list {

@@ -32,6 +32,10 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	if q := m.question(); q != nil && (m.overlay == nil || !m.overlay.first()) {
 		return m.answer(q, k)
 	}
+	if list, ok := m.overlay.(*scenarios); ok && list.typing {
+		list.typed(m, msg)
+		return nil
+	}
 	if m.overlay != nil {
 		next, cmd := m.overlay.key(m, k)
 		// A key of an overlay may have opened another one.
@@ -261,13 +265,20 @@ func (m *Model) typeFilter(msg tea.KeyPressMsg) {
 		m.table.typing = false
 	case "esc":
 		m.table.typing, m.table.filter = false, ""
-	case "backspace":
-		if r := []rune(m.table.filter); len(r) > 0 {
-			m.table.filter = string(r[:len(r)-1])
-		}
 	default:
-		if len(m.table.filter) < 64 {
-			m.table.filter += clean(msg.Key().Text)
-		}
+		m.table.filter = edit(m.table.filter, msg, 64)
 	}
+}
+
+// edit is a text after one more key: a character at its end, or one less. It
+// does not get longer than most bytes.
+func edit(text string, msg tea.KeyPressMsg, most int) string {
+	if msg.String() == "backspace" {
+		r := []rune(text)
+		return string(r[:max(0, len(r)-1)])
+	}
+	if more := clean(msg.Key().Text); len(text)+len(more) <= most {
+		return text + more
+	}
+	return text
 }

@@ -76,6 +76,18 @@ func TestKeysAskTheEngine(t *testing.T) {
 		{"no page menu outside the lab", watch, "h enter", nil},
 		{"scenario list", run, "l down enter", []trial.Command{trial.ToggleLoad{Key: 2}}},
 		{"scenario list digit", run, "l 1", []trial.Command{trial.ToggleLoad{Key: 1}}},
+		{"scenario list stays open", run, "l down space space j enter", []trial.Command{trial.ToggleLoad{Key: 2}, trial.ToggleLoad{Key: 2}, trial.ToggleLoad{Key: 3}}},
+		{"the last before custom", run, "l end up enter", []trial.Command{trial.ToggleLoad{Key: 13}}},
+		{"a number is typed", run, "l down e enter backspace 5 enter", []trial.Command{trial.SetParam{Key: 2, Name: "rows", Value: "6000005"}}},
+		{"a value is typed anew", run, "l down e down down right ctrl+u 1 6 enter", []trial.Command{trial.SetParam{Key: 2, Name: "clients", Value: "16"}}},
+		{"nothing typed is the default", run, "l down e e ctrl+u enter", []trial.Command{trial.SetParam{Key: 2, Name: "rows"}}},
+		{"typing is left", run, "l down e enter 5 esc q", nil},
+		{"letters are typed, not obeyed", run, "l down e enter ctrl+u l q b enter", []trial.Command{trial.SetParam{Key: 2, Name: "rows", Value: "lqb"}}},
+		{"a choice goes on", run, "l down e down down down down enter", []trial.Command{trial.SetParam{Key: 2, Name: "protocol", Value: "simple"}}},
+		{"a running load is asked for the reason", run, "l e enter", []trial.Command{trial.SetParam{Key: 1, Name: "rows", Value: "6000000"}}},
+		{"custom asks for a file first", run, "l end enter a . s q l enter", []trial.Command{trial.SetParam{Key: 14, Name: "script", Value: "a.sql"}}},
+		{"esc goes back to the list", run, "l down e esc enter", []trial.Command{trial.ToggleLoad{Key: 2}}},
+		{"a digit starts from the parameters too", run, "l down e 3", []trial.Command{trial.ToggleLoad{Key: 3}}},
 		{"yes", question, "y", []trial.Command{trial.Answer{ID: 7, Yes: true}}},
 		{"no", question, "n", []trial.Command{trial.Answer{ID: 7}}},
 		{"an answer is given once", question, "y y", []trial.Command{trial.Answer{ID: 7, Yes: true}}},
@@ -122,7 +134,8 @@ func TestQuit(t *testing.T) {
 		{"after a failure", failed(), []string{"q"}, true},
 		{"while preparing", preparing(), []string{"q"}, true},
 		{"a replay", replay, []string{"q"}, true},
-		{"watching", watch, []string{"q"}, true},
+		{"watching", demo{seconds: 20, mode: trial.Watching}.state(), []string{"q"}, true},
+		{"a load on a watched server asks", watch, []string{"q"}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, cmd := press(t, &fakeEngine{}, c.st, c.keys...); isQuit(cmd) != c.want {

@@ -123,7 +123,9 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		cmd := m.key(msg)
 		return m, cmd
 	case tea.PasteMsg:
-		if m.table.typing {
+		if list, ok := m.overlay.(*scenarios); ok && list.typing {
+			list.text += clean(msg.Content)
+		} else if m.table.typing {
 			m.table.filter += clean(msg.Content)
 		}
 	case stateMsg:

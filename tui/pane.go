@@ -35,6 +35,7 @@ type pane struct {
 	figs    []fig    // in the title line, right
 	tight   [][]fig  // the same in fewer words, where figs do not fit, fewest last
 	foot    []fig    // in the bottom line, left
+	legend  []named  // below the chart, or behind the figures in the short form
 	chart   *chart   // nil when there is nothing to draw
 	why     probes.Miss
 	rows    []row // below the chart: pools
@@ -43,6 +44,38 @@ type pane struct {
 	metrics []string
 	own     bool     // the zoomed pane says what pgtlb itself takes
 	labels  []string // instances that the zoomed pane lists apart
+}
+
+// named is a figure of one of several loads, in the look of its line.
+type named struct {
+	key         string // the digit of its scenario; "" for one without
+	name, value string
+	st          style
+	glyph       byte // of its line without braille
+}
+
+// legendFigs name the loads in w cells: in full, with names cut alike, or by
+// their digits.
+func legendFigs(list []named, w int) []fig {
+	longest := 0
+	for _, n := range list {
+		longest = max(longest, textWidth(n.name))
+	}
+	const shortest = 8
+	for most := longest; most >= shortest; most-- {
+		var figs []fig
+		for i, n := range list {
+			figs = append(figs, fig{string(n.glyph) + " " + truncate(n.name, most) + " " + n.value, n.st, i})
+		}
+		if figsWidth(figs) <= w {
+			return figs
+		}
+	}
+	var figs []fig
+	for i, n := range list {
+		figs = append(figs, fig{orElse(n.key, truncate(n.name, 4)) + ": " + n.value, n.st, i})
+	}
+	return fitFigs(figs, w)
 }
 
 // row is one line of a pane that draws itself.
@@ -87,6 +120,9 @@ func (p pane) draw(c *canvas, r rect, sc *scene, focused bool) {
 		}
 	}
 	rows := p.rows
+	if len(p.legend) > 0 {
+		rows = append([]row{func(c *canvas, x, y, w int) { drawFigs(c, x, y, w, legendFigs(p.legend, w)) }}, rows...)
+	}
 	if room := in.h - 3; len(rows) > room {
 		rows = rows[:max(0, room)]
 	}

@@ -3,6 +3,7 @@ package tui
 import (
 	"cmp"
 	"slices"
+	"strconv"
 
 	"pgtlb/probes"
 	"pgtlb/workload/trial"
@@ -30,11 +31,8 @@ func (sc *scene) tpsPane() pane {
 	}
 	p.figs = sc.nowFig(sc.now(probes.TPS, ""), trial.Short, stOne, "", 0)
 	if len(labels) > 1 {
-		for i, l := range labels {
-			st, glyph := loadLook(i)
-			p.figs = append(p.figs, sc.nowFig(sc.now(probes.TPS, l), trial.Short, st, l+" ", 2)...)
-			p.chart.lines = append(p.chart.lines, sc.line(probes.TPS, l, st, glyph))
-		}
+		sc.byLoad(&p, probes.TPS)
+		p.tight = [][]fig{p.figs}
 	}
 	if server := sc.now(probes.ServerTPS, ""); server.OK() {
 		p.figs = append(p.figs, fig{"server " + trial.Short(server.V), stDim, 3})
@@ -95,23 +93,55 @@ func (sc *scene) latencyPane() pane {
 	p.figs = append(p.figs, sc.nowFig(sc.now(probes.LatencyP50, ""), trial.Short, stOne, "p50 ", 1)...)
 	p.figs = append(p.figs, sc.nowFig(sc.now(probes.LatencyP95, ""), trial.Short, stTwo, "p95 ", 2)...)
 	p.figs = append(p.figs, sc.nowFig(sc.now(probes.LatencyP99, ""), trial.Short, stThree, "p99 ", 0)...)
+	for _, l := range running(sc.st) {
+		if l.Apdex != nil && l.Status == trial.LoadRunning {
+			p.foot = append(p.foot, fig{apdexText(l.Apdex), apdexStyle(l.Apdex), 9})
+		}
+	}
 	return p
 }
 
-// loadLook is the look of the i-th scenario where several run.
-func loadLook(i int) (style, byte) {
-	return [...]style{stTwo, stThree, stBase}[i%3], "ox+"[i%3]
+// loadLook is the look of the i-th scenario where several run. The fourth and
+// those after it have no line of their own: more could not be told apart.
+func loadLook(i int) (st style, glyph byte, drawn bool) {
+	looks := [...]style{stTwo, stThree, stBase}
+	if i >= len(looks) {
+		return stDim, ' ', false
+	}
+	return looks[i], "ox+"[i], true
 }
 
-// latencyByLoad draws each scenario's p99.
+// byLoad gives each load a line and a name in the legend.
+func (sc *scene) byLoad(p *pane, id string) {
+	for i, label := range p.labels {
+		st, glyph, drawn := loadLook(i)
+		if drawn {
+			p.chart.lines = append(p.chart.lines, sc.line(id, label, st, glyph))
+		}
+		value := "n/a"
+		if v := sc.now(id, label); v.OK() {
+			value = trial.Short(v.V)
+		}
+		p.legend = append(p.legend, named{key: sc.digit(label), name: clean(label), value: value, st: st, glyph: glyph})
+	}
+}
+
+// digit is the key of a load that has one.
+func (sc *scene) digit(label string) string {
+	for _, l := range sc.st.Loads {
+		if l.Name == label && l.Key <= lastDigit {
+			return strconv.Itoa(l.Key)
+		}
+	}
+	return ""
+}
+
+// latencyByLoad draws each scenario's p99, and names that of all together.
 func (sc *scene) latencyByLoad(p pane) pane {
 	p.chart = sc.latencyChart()
-	p.title = "Latency p99 ms"
-	for i, l := range p.labels {
-		st, glyph := loadLook(i)
-		p.chart.lines = append(p.chart.lines, sc.line(probes.LatencyP99, l, st, glyph))
-		p.figs = append(p.figs, sc.nowFig(sc.now(probes.LatencyP99, l), trial.Short, st, l+" ", i)...)
-	}
+	p.title, p.shorter, p.name = "Latency p99 ms", []string{"p99 ms"}, "p99 ms"
+	p.figs = sc.nowFig(sc.now(probes.LatencyP99, ""), trial.Short, stPlain, "all ", 0)
+	sc.byLoad(&p, probes.LatencyP99)
 	return p
 }
 

@@ -102,14 +102,64 @@ func (sc *scene) tablesPane() pane {
 	p.spark.area = true
 	p.chart = sc.newChart(trial.Memory, p.spark, sc.baseline(probes.PageTables, ""))
 	p.chart.nice = niceSize
+	filled, growth := sc.filled()
 	if sc.compare(&p, probes.PageTables, trial.Memory, stOne) {
+		if filled != "" {
+			p.foot = []fig{{filled, stDim, 8}}
+		}
 		return p
 	}
 	p.figs = sc.nowFig(sc.now(probes.PageTables, ""), trial.Memory, stOne, "", 0)
+	if filled != "" {
+		p.shorter = []string{"Tables"}
+		p.figs = append(p.figs, fig{"│ server " + filled, stValue, 1})
+	}
 	if largest := sc.now(probes.PageTableMaxBackend, ""); largest.OK() {
-		p.figs = append(p.figs, fig{"largest backend " + trial.Memory(largest.V), stDim, 1})
+		name := "largest backend "
+		if growth != "" {
+			name = "largest "
+		}
+		p.foot = append(p.foot, fig{name + trial.Memory(largest.V), stDim, 8})
+	}
+	if growth != "" {
+		p.foot = append(p.foot, fig{growth, stDim, 9})
 	}
 	return p
+}
+
+// filled says how far the page tables of the server's processes are from the
+// most that they can be, "424 MB of at most 431 MB", and how fast each client's
+// grows; "" where it is not known or does not grow.
+func (sc *scene) filled() (text, growth string) {
+	sum := sc.now(probes.PageTableBackendsSum, "")
+	if !sum.OK() {
+		return "", ""
+	}
+	server := &sc.st.Server
+	most, grows, clients := 0.0, 0.0, 0
+	for i := range sc.last.Backends {
+		b := &sc.last.Backends[i]
+		if b.Own || b.Mem == nil {
+			continue
+		}
+		most += probes.PageTableCeilingKB(server.SharedMemoryKB, server.HugePages.PageKB, b.Mem.Private)
+		if b.Role == "client" && b.Rates != nil {
+			grows += b.Rates.PageTables
+			clients++
+		}
+	}
+	switch text = trial.Memory(sum.V); {
+	case most <= 0:
+		text = ""
+	case sum.V > most:
+		text += ", computed " + trial.Memory(most)
+	default:
+		text += " of at most " + trial.Memory(most)
+	}
+	if grows = 60 * grows / float64(max(1, clients)); grows >= 1 {
+		growth = "+" + trial.Memory(grows) + "/min each"
+	}
+	return text, growth
 }
 
 // pool is one size of huge pages, in pages.

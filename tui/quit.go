@@ -16,7 +16,7 @@ func (quitting) draw(c *canvas, m *Model) {
 	width := min(56, c.w-6)
 	var paras []para
 	for _, l := range running(m.st) {
-		paras = append(paras, para{loadFig(l).text, stGood})
+		paras = append(paras, para{loadFig(l, 3).text, stGood})
 	}
 	list := lines(append([]para{{"A load is running. Stop it and quit?", stTitle}, {}}, append(paras,
 		para{"What was measured so far is kept.", stPlain}, para{}, para{"y  stop and quit", stKey}, para{"n  go on", stKey})...), width)
@@ -37,7 +37,7 @@ func (q quitting) key(_ *Model, k string) (overlay, tea.Cmd) {
 // quit ends the screen, after asking when a load of ours is running on a server
 // that is there.
 func (m *Model) quit() tea.Cmd {
-	if m.st != nil && m.st.Mode == trial.InLab && m.st.Phase != trial.Lost && len(running(m.st)) > 0 {
+	if m.st != nil && m.st.Mode != trial.Replaying && m.st.Phase != trial.Lost && len(running(m.st)) > 0 {
 		m.overlay = quitting{}
 		return nil
 	}

@@ -72,8 +72,8 @@ func TestLoadThatJustJoinedHasNoFigureYet(t *testing.T) {
 	}
 	sc := newScene(&st, 60, false)
 	for _, p := range []pane{sc.tpsPane(), sc.latencyPane()} {
-		if !slices.ContainsFunc(p.figs, func(f fig) bool { return f.text == "join-aggregate n/a" }) {
-			t.Errorf("%s: figures %+v, want join-aggregate n/a", p.title, p.figs)
+		if !slices.ContainsFunc(p.legend, func(n named) bool { return n.name == "join-aggregate" && n.value == "n/a" }) {
+			t.Errorf("%s: legend %+v, want join-aggregate n/a", p.title, p.legend)
 		}
 	}
 }

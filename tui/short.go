@@ -58,6 +58,10 @@ func (p pane) inLine(w int) []fig {
 			break
 		}
 	}
+	if len(p.legend) > 0 {
+		figs = p.shortest()
+		return append(figs[:len(figs):len(figs)], legendFigs(p.legend, w-figsWidth(figs)-figGap)...)
+	}
 	return fitFigs(append(append([]fig{}, figs...), p.foot...), w)
 }
 

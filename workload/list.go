@@ -11,6 +11,18 @@ func List() []Scenario {
 	return []Scenario{
 		PointSelect(),
 		JoinAggregate(),
+		ManyBackends(),
+		IdleCrowd(),
+		SbtestPointSelect(),
+		SbtestReadOnly(),
+		SbtestReadWrite(),
+		Commit(),
+		SingleSession(),
+		Planning(),
+		TempTables(),
+		Report(),
+		RowSecurity(),
+		Churn(),
 	}
 }
 

@@ -40,8 +40,8 @@ type PgbenchTables struct {
 	NoVacuum    bool // leaves vacuum and analyze out
 }
 
-// Bytes is about how large the tables will be.
-func (t PgbenchTables) Bytes() int64 { return t.Scale * bytesPerScale }
+// Estimate is about how large the tables will be.
+func (t PgbenchTables) Estimate() int64 { return t.Scale * bytesPerScale }
 
 // pgbenchTables are the tables in the order in which pgbench vacuums them.
 func pgbenchTables() []string {

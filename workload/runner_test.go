@@ -25,33 +25,66 @@ func scripted(conns Connect, clients int, text string) Load {
 	}}}
 }
 
+// testLoad is how long each scenario runs.
+const testLoad = 300 * time.Millisecond
+
+// smallValues are parameters with which the set-up of any scenario is quick.
+func smallValues(t *testing.T, s Scenario) Values {
+	t.Helper()
+	v, err := s.Resolve(s.Own(Values{
+		"rows": 20_000, "report_rows": 10_000, "accounts": 5_000, "documents": 2_000, "table_size": 5_000, "slices": 2, "pause": 1,
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
 func testEveryScenario(t *testing.T, s server) {
 	conns := s.database(t)
+	conn := open(t, conns)
 	for _, scenario := range List() {
 		t.Run(scenario.Name, func(t *testing.T) {
-			v, err := scenario.Resolve(Values{"rows": 20_000})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for range 2 {
+			v := smallValues(t, scenario)
+			setUp := func() string {
 				if err := scenario.Setup(t.Context(), conns, v, nil); err != nil {
 					t.Fatal(err)
 				}
+				is, err := scenario.Fingerprint(t.Context(), conns, v)
+				if err != nil || is == "" {
+					t.Fatalf("fingerprint %q, %v", is, err)
+				}
+				return is + " in " + files(t, conn)
+			}
+			first := setUp()
+			if again := setUp(); again != first {
+				t.Errorf("set up twice: %s, then %s", first, again)
+			}
+			work, err := scenario.Work(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if work.Reconnect {
+				t.Skip("need: the engine for a connection per transaction")
 			}
 			m := NewMeter(scenario.Name)
 			res, err := NewRunner(m).Run(t.Context(), Load{
-				Scenario: scenario, Values: v, Clients: 4, Duration: time.Second, Seed: 1, Connect: conns,
+				Scenario: scenario, Values: v, Clients: min(4, scenario.Clients), Duration: testLoad, Seed: 1, Connect: conns,
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if res.TPS() <= 0 || res.Failed != 0 || res.Latency.Count() != res.Transactions || res.Cancelled ||
-				res.InitialConnect <= 0 || res.Elapsed < time.Second {
+			contended := res.FailedBy["40001"] + res.FailedBy["40P01"]
+			if res.TPS() <= 0 || res.Failed != contended || res.Latency.Count() != res.Transactions || res.Cancelled ||
+				res.InitialConnect <= 0 || res.Elapsed < testLoad {
 				t.Errorf("result %+v", res)
 			}
 			b, err := m.Read(t.Context())
 			if err != nil || b.Readings[0].Value != float64(res.Transactions) {
 				t.Errorf("the meter reads %+v, %v after %d transactions", b, err, res.Transactions)
+			}
+			if after := setUp(); after != first {
+				t.Errorf("set up after the load: %s, before %s", after, first)
 			}
 		})
 	}

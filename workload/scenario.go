@@ -80,6 +80,9 @@ type Data interface {
 	// Relations are the tables and indexes to prewarm, schema-qualified and
 	// quoted as in SQL: what may not fit into shared buffers first. It is called after Setup.
 	Relations(ctx context.Context, conn *pgx.Conn) ([]string, error)
+	// Estimate is about how many bytes tables and indexes take that Setup would
+	// make in an empty database.
+	Estimate() int64
 }
 
 // Connect opens a connection to the server under load. It is called by several
@@ -111,6 +114,15 @@ func (s Scenario) Needs(v Values) []Data {
 		return nil
 	}
 	return s.Data(v)
+}
+
+// Estimate is about how many bytes the scenario's data takes.
+func (s Scenario) Estimate(v Values) int64 {
+	var n int64
+	for _, d := range s.Needs(v) {
+		n += d.Estimate()
+	}
+	return n
 }
 
 // Fingerprint stands for all the data that the scenario reads; it is empty for a

@@ -80,6 +80,20 @@ func unlockSetup(ctx context.Context, conn *pgx.Conn) {
 	_, _ = conn.Exec(ctx, "SELECT pg_advisory_unlock($1)", setupLock)
 }
 
+// underLock runs do on a session of its own that holds the set-up lock.
+func underLock(ctx context.Context, conns Connect, do func(control *pgx.Conn) error) error {
+	conn, err := conns(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeConn(ctx, conn)
+	if err := lockSetup(ctx, conn); err != nil {
+		return err
+	}
+	defer unlockSetup(ctx, conn)
+	return do(conn)
+}
+
 // ensureSchema makes the schema or finds the one it made before.
 func ensureSchema(ctx context.Context, conn *pgx.Conn) error {
 	var mark *string

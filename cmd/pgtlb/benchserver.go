@@ -149,12 +149,7 @@ func plural(n int, what string) string {
 func makes(w *benched, vacuum, all bool) string {
 	if !w.pgbench {
 		text := "the scenario's tables in schema " + workload.Schema
-		var bytes int64
-		for _, d := range w.load.Scenario.Needs(w.load.Values) {
-			if sized, ok := d.(interface{ Bytes() int64 }); ok {
-				bytes += sized.Bytes()
-			}
-		}
+		bytes := w.load.Scenario.Estimate(w.load.Values)
 		if bytes > 0 {
 			text += ", about " + trial.Memory(float64(bytes)/1024)
 		}

@@ -58,15 +58,15 @@ func (e *exitError) Unwrap() error { return e.err }
 func main() {
 	// The first signal ends everything in order; a second one is the default
 	// again and ends the process at once.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signalled, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
-		<-ctx.Done()
+		<-signalled.Done()
 		stop()
 	}()
 	// A closed pipe (pgtlb … | head) must not kill the process and leave a lab
 	// behind: writing fails instead, and the first failure ends everything in order.
 	signal.Ignore(syscall.SIGPIPE)
-	ctx, broken := context.WithCancel(ctx)
+	ctx, broken := context.WithCancel(signalled)
 	code := run(ctx, &app{in: os.Stdin, out: &pipe{os.Stdout, broken}, err: &pipe{os.Stderr, broken}, args: os.Args[1:]})
 	broken()
 	os.Exit(code)
@@ -143,7 +143,7 @@ Without a verb it watches a running server and changes nothing there.`
 	cmd.CompletionOptions.HiddenDefaultCmd = true
 	// -h is libpq's host here, as DBAs type it.
 	cmd.PersistentFlags().Bool("help", false, "help for this verb")
-	cmd.AddCommand(a.watch(), a.lab(), a.bench(), a.record(), a.report(), a.replay(), a.runs(), a.setup())
+	cmd.AddCommand(a.watch(), a.lab(), a.bench(), a.calibrate(), a.record(), a.report(), a.replay(), a.runs(), a.setup())
 	return cmd
 }
 

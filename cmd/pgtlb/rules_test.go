@@ -18,29 +18,31 @@ const top = "../.." // of the repository, seen from this package
 // allowed lists which of our rooms each room may import. Nothing may import cmd
 // or tui; os/exec is for the lab alone.
 var allowed = map[string][]string{
-	"probes/perf":     {},
-	"probes":          {"probes/perf"},
-	"probes/doctor":   {"probes"},
-	"workload":        {"probes", "workload/script", "workload/wire"},
-	"workload/script": {},
-	"workload/wire":   {"probes"},
-	"workload/lab":    {"probes"},
-	"workload/trial":  {"probes", "workload", "workload/script", "workload/lab"},
-	"tui":             {"probes", "workload", "workload/trial"},
-	"cmd/pgtlb":       {"probes", "probes/doctor", "workload", "workload/script", "workload/lab", "workload/trial", "tui"},
+	"probes/perf":        {},
+	"probes":             {"probes/perf"},
+	"probes/doctor":      {"probes"},
+	"workload":           {"probes", "workload/script", "workload/wire"},
+	"workload/script":    {},
+	"workload/wire":      {"probes"},
+	"workload/lab":       {"probes"},
+	"workload/trial":     {"probes", "workload", "workload/script", "workload/lab"},
+	"workload/calibrate": {"probes", "workload", "workload/script", "workload/wire", "workload/lab", "workload/trial"},
+	"tui":                {"probes", "workload", "workload/trial"},
+	"cmd/pgtlb":          {"probes", "probes/doctor", "workload", "workload/script", "workload/lab", "workload/trial", "workload/calibrate", "tui"},
 }
 
 // forbidden lists packages of others that a room must not use.
 var forbidden = map[string][]string{
-	"tui":             {"os/exec", "net", "net/http", "github.com/jackc/pgx"},
-	"probes":          {"os/exec"},
-	"probes/perf":     {"os/exec", "github.com/jackc/pgx"},
-	"probes/doctor":   {"os/exec", "github.com/jackc/pgx"},
-	"workload":        {"os/exec"},
-	"workload/script": {"os/exec", "github.com/jackc/pgx"},
-	"workload/wire":   {"os/exec"},
-	"workload/trial":  {"os/exec", "net/http"},
-	"cmd/pgtlb":       {"os/exec"},
+	"tui":                {"os/exec", "net", "net/http", "github.com/jackc/pgx"},
+	"probes":             {"os/exec"},
+	"probes/perf":        {"os/exec", "github.com/jackc/pgx"},
+	"probes/doctor":      {"os/exec", "github.com/jackc/pgx"},
+	"workload":           {"os/exec"},
+	"workload/script":    {"os/exec", "github.com/jackc/pgx"},
+	"workload/wire":      {"os/exec"},
+	"workload/trial":     {"os/exec", "net/http"},
+	"workload/calibrate": {"os/exec", "net/http"},
+	"cmd/pgtlb":          {"os/exec"},
 }
 
 // source is a Go file of the project that is no test.

@@ -16,27 +16,39 @@ import (
 
 func (a *app) watch() *cobra.Command {
 	var c connection
-	var plain bool
+	var plain, allowLoad bool
 	var interval float64
 	var reports, scope string
 	cmd := &cobra.Command{
 		Use:   "watch [connection]",
 		Short: "Watch a running server; nothing there is created or changed",
 		Long: `Watches a running server read only: no object is created, no setting changed.
-Without flags it takes the local Unix socket, as psql does.`,
-		Example: "  pgtlb watch -h /run/postgresql -U postgres\n  pgtlb watch postgres://dba@db1/app",
+Without flags it takes the local Unix socket, as psql does.
+
+With --allow-load the keys of the scenarios start load on that server, each time
+after a question that names host, database, clients and size. What a scenario
+needs is made in schema pgtlb.`,
+		Example: "  pgtlb watch -h /run/postgresql -U postgres\n  pgtlb watch postgres://dba@db1/app\n  pgtlb watch -d bench --allow-load",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := c.config(args)
 			if err != nil {
 				return err
 			}
-			store, err := a.store()
+			screen := !plain && a.isTerminal()
+			if allowLoad && !screen {
+				return errors.New("--allow-load: without a screen there are no keys that start a load; pgtlb bench drives one")
+			}
+			open := a.store
+			if allowLoad {
+				open = a.writableStore
+			}
+			store, err := open()
 			if err != nil {
 				return err
 			}
 			o := a.session(trial.Watching, store)
-			o.Config, o.Reports = cfg, reports
+			o.Config, o.Reports, o.AllowLoad = cfg, reports, allowLoad
 			if o.Scope, err = probes.ParsePerfScope(scope); err != nil {
 				return err
 			}
@@ -44,7 +56,7 @@ Without flags it takes the local Unix socket, as psql does.`,
 				return err
 			}
 			s := trial.NewSession(o)
-			if plain || !a.isTerminal() {
+			if !screen {
 				return a.plainWatch(cmd.Context(), s)
 			}
 			return a.screen(cmd.Context(), s)
@@ -52,6 +64,7 @@ Without flags it takes the local Unix socket, as psql does.`,
 	}
 	c.addFlags(cmd)
 	cmd.Flags().BoolVar(&plain, "plain", false, "one line per sample instead of a screen")
+	cmd.Flags().BoolVar(&allowLoad, "allow-load", false, "let keys start scenarios on this server, each after a question")
 	cmd.Flags().Float64Var(&interval, "interval", 1, "seconds between samples")
 	cmd.Flags().StringVar(&scope, "scope", "", scopeHelp)
 	cmd.Flags().StringVar(&reports, "report-dir", "", "where e writes reports (default: the working directory)")

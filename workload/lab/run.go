@@ -25,6 +25,8 @@ type command struct {
 	account *account          // nil means the account of pgtlb
 	out     io.Writer         // gets stdout and stderr as they come; nil means collect only
 	line    func(line string) // called for each line of stdout and stderr
+	in      string            // what the program reads from its stdin
+	used    *time.Duration    // takes the CPU time, user and kernel, that the program used
 }
 
 // runError is a program that failed: what it said is the best explanation there is.
@@ -67,7 +69,13 @@ func run(ctx context.Context, c command) (string, error) {
 	shared := &syncWriter{w: io.MultiWriter(both...)}
 	cmd.Stdout = io.MultiWriter(&stdout, shared)
 	cmd.Stderr = io.MultiWriter(&stderr, shared)
+	if c.in != "" {
+		cmd.Stdin = strings.NewReader(c.in)
+	}
 	err := cmd.Run()
+	if c.used != nil && cmd.ProcessState != nil {
+		*c.used = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
 	lines.flush()
 	if err == nil {
 		return stdout.String(), nil

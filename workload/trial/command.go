@@ -9,6 +9,12 @@ type Command interface{ command() }
 type (
 	// ToggleLoad starts or stops the scenario of a key.
 	ToggleLoad struct{ Key int }
+	// SetParam gives a parameter of a key's load another value; "" is the value
+	// that the session began with. A running load keeps its own.
+	SetParam struct {
+		Key         int
+		Name, Value string
+	}
 	// SaveBaseline takes the current or last run as the baseline.
 	SaveBaseline struct{}
 	// ChooseBaseline takes a stored run as the baseline.
@@ -36,6 +42,7 @@ type (
 )
 
 func (ToggleLoad) command()     {}
+func (SetParam) command()       {}
 func (SaveBaseline) command()   {}
 func (ChooseBaseline) command() {}
 func (ToggleCompare) command()  {}

@@ -242,6 +242,7 @@ func (s *Session) take(ctx context.Context) func(probes.Sample) {
 		f := d.Next(&sample)
 		s.post(func() {
 			s.tl.add(f)
+			s.score()
 			s.checkLink(ctx)
 			if recErr != nil {
 				s.notify(true, recErr.Error())
@@ -300,7 +301,7 @@ func (s *Session) publish() {
 	s.tl.fill(&s.st)
 	s.st.Loads = nil
 	for _, l := range s.loads {
-		s.st.Loads = append(s.st.Loads, l.state(s.st.At))
+		s.st.Loads = append(s.st.Loads, l.state(s.st.At, s.st.Server.MaxConnections))
 	}
 	s.st.Steps = slices.Clone(s.steps.list)
 	s.mail.put(s.st)
@@ -386,6 +387,8 @@ func (s *Session) command(ctx context.Context, c Command) {
 	switch c := c.(type) {
 	case ToggleLoad:
 		s.toggle(ctx, c.Key)
+	case SetParam:
+		s.setParam(c)
 	case SetPages:
 		s.setPages(ctx, c.Pages)
 	case Answer:

@@ -93,6 +93,15 @@ func (s *Session) warmUp(ctx context.Context, connect workload.Connect) error {
 	if err != nil {
 		return err
 	}
+	if err := s.measureData(ctx, connect); err != nil {
+		return err
+	}
+	s.progress(workload.Progress{Phase: "prewarm", Detail: warm.String(), Done: 1, Total: 1})
+	return nil
+}
+
+// measureData shows how large the dataset is.
+func (s *Session) measureData(ctx context.Context, connect workload.Connect) error {
 	conn, err := connect(ctx)
 	if err != nil {
 		return err
@@ -102,7 +111,6 @@ func (s *Session) warmUp(ctx context.Context, connect workload.Connect) error {
 	if err != nil {
 		return err
 	}
-	s.progress(workload.Progress{Phase: "prewarm", Detail: warm.String(), Done: 1, Total: 1})
 	s.post(func() {
 		s.st.Dataset = &Dataset{Rows: size.Rows, Seed: size.Seed, TableBytes: size.TableBytes, IndexBytes: size.IndexBytes,
 			Fingerprint: size.Fingerprint, FitsSharedBuffer: size.Fits()}

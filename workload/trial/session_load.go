@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"pgtlb/probes"
@@ -21,8 +22,15 @@ type load struct {
 	started time.Time
 	ended   time.Time
 	detail  string
-	drive   *drive // nil while stopped, and while it waits for the server
+	drive   *drive // nil while stopped, and while it waits for the server or an answer
 	resume  bool   // it was ended for a restart and goes on afterwards
+
+	first  workload.Load // as the session began with it
+	apdexT time.Duration
+	apdex  *Apdex // of the run up to now, or the last
+	files  string // the script files of a custom load, as typed
+	fault  []string
+	card   card
 }
 
 // drive is one execution of a load.
@@ -35,15 +43,16 @@ type drive struct {
 	left   bool            // it must not join a run any more; guarded by runSet
 }
 
-// newLoads makes the loads that a session can drive: one for each scenario, and
-// one for the first load where that is none of them.
+// newLoads makes the loads that a session can drive: one for each scenario, one
+// for the first load where that is none of them, and last the one whose scripts
+// are files.
 func newLoads(o *Options) []*load {
 	if o.Mode != InLab && !o.AllowLoad {
 		return nil
 	}
 	var loads []*load
 	add := func(what workload.Load) {
-		loads = append(loads, &load{key: len(loads) + 1, what: what, status: LoadStopped})
+		loads = append(loads, &load{key: len(loads) + 1, what: what, first: what, apdexT: DefaultApdexT, status: LoadStopped})
 	}
 	first := o.First
 	for _, sc := range workload.List() {
@@ -62,6 +71,9 @@ func newLoads(o *Options) []*load {
 	if first.Scenario.Name != "" {
 		add(first)
 	}
+	if first.Scenario.Name != customName {
+		add(workload.Load{Scenario: noScript(), Clients: customClients, Seed: 1})
+	}
 	return loads
 }
 
@@ -75,10 +87,11 @@ func (s *Session) startFirst(ctx context.Context) {
 }
 
 // state is the load as a screen shows it.
-func (l *load) state(now time.Time) LoadState {
+func (l *load) state(now time.Time, maxConnections int) LoadState {
 	sc := &l.what.Scenario
-	st := LoadState{Key: l.key, Name: sc.Name, Summary: sc.Summary, Shows: sc.Shows,
-		Clients: l.what.Clients, Status: l.status, Started: l.started, Detail: l.detail}
+	card := l.describe(maxConnections)
+	st := LoadState{Key: l.key, Name: sc.Name, Summary: sc.Summary, Shows: sc.Shows, Script: card.script, Params: card.params,
+		Clients: l.what.Clients, Status: l.status, Started: l.started, Detail: l.detail, Fault: l.fault, Apdex: l.apdex}
 	switch {
 	case l.started.IsZero():
 	case !l.ended.IsZero():
@@ -92,8 +105,8 @@ func (l *load) state(now time.Time) LoadState {
 // toggle starts or stops the load of a key.
 func (s *Session) toggle(ctx context.Context, key int) {
 	if key < 1 || key > len(s.loads) {
-		if s.o.Mode == Watching {
-			s.notify(true, "watch never changes the server, so it starts no load; pgtlb lab does, on a private server")
+		if s.o.Mode == Watching && len(s.loads) == 0 {
+			s.notify(true, "watch never changes the server, so it starts no load; with --allow-load it does, and pgtlb lab does on a private server")
 		} else {
 			s.notify(true, fmt.Sprintf("no scenario has key %d", key))
 		}
@@ -102,7 +115,7 @@ func (s *Session) toggle(ctx context.Context, key int) {
 	l := s.loads[key-1]
 	switch l.status {
 	case LoadRunning, LoadStarting:
-		if l.drive == nil { // it waits for the server
+		if l.drive == nil { // it waits for the server or an answer
 			l.status, l.detail = LoadStopped, ""
 			return
 		}
@@ -115,14 +128,50 @@ func (s *Session) toggle(ctx context.Context, key int) {
 
 // startOrWait starts a load, or has it wait for the restart that is under way.
 func (s *Session) startOrWait(ctx context.Context, l *load) {
+	if err := s.startable(l); err != nil {
+		s.notify(true, l.what.Scenario.Name+": "+err.Error())
+		return
+	}
 	switch s.st.Phase {
 	case Ready:
+		if s.o.Mode == Watching {
+			s.startAllowed(ctx, l)
+			return
+		}
 		s.startLoad(ctx, l)
 	case Changing:
 		l.status, l.detail = LoadStarting, "waits for the server"
 	default:
 		s.notify(true, s.notReady())
 	}
+}
+
+// startable says why a load cannot be started as it is: it has no script yet, or
+// it needs other data than a load at work, under whose feet the tables would be
+// replaced.
+func (s *Session) startable(l *load) error {
+	what := l.what
+	if _, err := loadMeta(&what); err != nil {
+		return err
+	}
+	for _, other := range s.loads {
+		at := other.what
+		if other == l || other.status == LoadStopped || other.status == LoadFailed {
+			continue
+		}
+		if _, err := loadMeta(&at); err != nil {
+			continue
+		}
+		for _, d := range what.Scenario.Needs(what.Values) {
+			for _, e := range at.Scenario.Needs(at.Values) {
+				if fmt.Sprintf("%T", d) == fmt.Sprintf("%T", e) && fmt.Sprintf("%+v", d) != fmt.Sprintf("%+v", e) {
+					return fmt.Errorf("its data are not those that %s works on now (%+v, not %+v): stop that first, or set the same parameters",
+						at.Scenario.Name, d, e)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // notReady says why nothing can be started now.
@@ -154,7 +203,7 @@ func (s *Session) startLoad(ctx context.Context, l *load) {
 	driving, cancel := context.WithCancel(ctx)
 	d := &drive{cancel: cancel, done: make(chan struct{}), meter: workload.NewMeter(what.Scenario.Name), meta: meta}
 	l.drive, l.status, l.detail = d, LoadStarting, "setting up"
-	l.started, l.ended = time.Time{}, time.Time{}
+	l.started, l.ended, l.apdex, l.fault = time.Time{}, time.Time{}, nil, nil
 	what.Connect = s.connectAs("pgtlb " + what.Scenario.Name)
 	// The session's context: a run is begun and closed as a whole even if the
 	// drive is cancelled meanwhile.
@@ -236,6 +285,12 @@ func (s *Session) setUp(ctx context.Context, l *load, d *drive, what *workload.L
 	}
 	if err := what.Scenario.Setup(ctx, connect, what.Values, progress); err != nil {
 		return err
+	}
+	if slices.ContainsFunc(data, func(d workload.Data) bool { _, is := d.(workload.Dataset); return is }) {
+		// Its parameters may be others than the time before.
+		if err := s.measureData(ctx, connect); err != nil {
+			return err
+		}
 	}
 	warm, err := workload.Prewarm(ctx, connect, data, progress)
 	switch {

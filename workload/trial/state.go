@@ -124,16 +124,35 @@ const (
 
 // LoadState is one scenario and what it does.
 type LoadState struct {
-	Key     int // the digit that starts and stops it
+	Key     int // its place in the list, from 1; the digits start and stop the first nine
 	Name    string
 	Summary string
 	Shows   string
-	Script  string
+	Script  string // the text of its scripts, each under its name and weight where there are several
 	Clients int
+	Params  []ParamState // what can be set before it is started, in the order of the list
 	Status  LoadStatus
 	Started time.Time // of the first transaction
 	Elapsed time.Duration
 	Detail  string // "prewarming 0.2 GB", or the error
+	// Fault is what is wrong with the script files that were chosen last: a
+	// sentence, then the line and a caret below the spot.
+	Fault []string
+	// Apdex is of the run up to now, or of the last one; nil before the first
+	// transaction.
+	Apdex *Apdex
+}
+
+// ParamState is one parameter of a load.
+type ParamState struct {
+	Name    string
+	Value   string // "" where nothing is chosen yet
+	Default string // the value that the session began with
+	// Min and Max are of a number; "" is no limit.
+	Min, Max string
+	Meaning  string
+	Text     bool     // the value is text, not a number
+	Choices  []string // the only values that it can have
 }
 
 // RunState is the run being recorded, or the last one.
