@@ -30,7 +30,7 @@ func needPgbench(t *testing.T) string {
 // comparison is a command line that pgbench and the driver run both. The scripts
 // put what they see into table seen.
 type comparison struct {
-	scripts []string // each with its weight behind the last @
+	scripts []string      // each with its weight behind the last @
 	modes   []script.Mode // nil is simple and prepared
 	clients int
 	each    int64 // transactions of each client; 0 is 5

@@ -406,7 +406,7 @@ func (t *task) finish(at wire.Moment) wire.Action {
 	}
 	t.row = 0
 	t.stats[t.script].latency.add(at.Now - at.Begin)
-	t.close(at, "")
+	t.close(at, wire.State{})
 	if open {
 		t.abort(errOpen) // the transaction counts all the same, as in pgbench
 	}
@@ -424,7 +424,7 @@ func (t *task) fail(at wire.Moment) wire.Action {
 	case deadlockDetected:
 		s.deadlock++
 	}
-	t.close(at, failureName(state))
+	t.close(at, state)
 	if err := t.storm(state, err); err != nil {
 		return wire.Abort(err)
 	}
@@ -432,7 +432,7 @@ func (t *task) fail(at wire.Moment) wire.Action {
 }
 
 // close counts what both ends have in common.
-func (t *task) close(at wire.Moment, failure string) {
+func (t *task) close(at wire.Moment, failed wire.State) {
 	t.open = false
 	s := &t.stats[t.script]
 	if t.tries > 1 {
@@ -442,7 +442,7 @@ func (t *task) close(at wire.Moment, failure string) {
 		t.load.retries.Add(t.tries - 1)
 	}
 	if t.load.log != nil {
-		t.load.log.transaction(t, at, failure)
+		t.load.log.transaction(t, at, failed)
 	}
 }
 
