@@ -57,6 +57,12 @@ const (
 	BlksRead             = "blks_read"
 	TempBytes            = "temp_bytes"
 	TempFiles            = "temp_files"
+	TupReturned          = "tup_returned"
+	TupFetched           = "tup_fetched"
+	TupInserted          = "tup_inserted"
+	TupUpdated           = "tup_updated"
+	TupDeleted           = "tup_deleted"
+	Catalog              = "catalog_kb"
 	THPFaultAlloc        = "thp_fault_alloc"
 	CompactStall         = "compact_stall"
 	PSICPU               = "psi_cpu_some_us"
@@ -125,6 +131,12 @@ func Catalogue() []Metric {
 		{BlksRead, "buffer reads", "blocks", Counter, Down, "pg_stat_database blks_read", "all databases", "Blocks not found in shared buffers; the kernel may have had them in its page cache."},
 		{TempFiles, "temporary files", "files", Counter, Down, "pg_stat_database temp_files", "all databases", "Temporary files that queries wrote."},
 		{TempBytes, "temporary bytes", "bytes", Counter, Down, "pg_stat_database temp_bytes", "all databases", "Bytes that queries wrote to temporary files."},
+		{TupReturned, "rows read", "rows", Counter, Neither, "pg_stat_database tup_returned", "all databases", "Live rows that sequential scans read and index entries that index scans returned."},
+		{TupFetched, "rows fetched by index", "rows", Counter, Neither, "pg_stat_database tup_fetched", "all databases", "Live rows that index scans fetched from their table."},
+		{TupInserted, "rows inserted", "rows", Counter, Neither, "pg_stat_database tup_inserted", "all databases", "Rows inserted."},
+		{TupUpdated, "rows updated", "rows", Counter, Neither, "pg_stat_database tup_updated", "all databases", "Rows updated; each leaves a dead version behind."},
+		{TupDeleted, "rows deleted", "rows", Counter, Neither, "pg_stat_database tup_deleted", "all databases", "Rows deleted."},
+		{Catalog, "system catalog", "kB", Gauge, Down, "pg_total_relation_size of pg_class, pg_attribute, pg_type, pg_depend, pg_statistic", "database that pgtlb is connected to", "Size of the catalogue tables that temporary tables are written into, with their indexes: it grows by dead rows until autovacuum keeps up."},
 		{PSICPU, "CPU pressure", "µs", Counter, Down, "/proc/pressure/cpu some total", "system wide", "Time in which some task waited for a processor."},
 		{PSIMemory, "memory pressure", "µs", Counter, Down, "/proc/pressure/memory some total", "system wide", "Time in which some task waited for memory."},
 		{PSIIO, "I/O pressure", "µs", Counter, Down, "/proc/pressure/io some total", "system wide", "Time in which some task waited for I/O."},

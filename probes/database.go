@@ -15,6 +15,9 @@ import (
 //go:embed sql/database.sql
 var databaseSQL string
 
+//go:embed sql/catalog.sql
+var catalogSQL string
+
 //go:embed sql/statements_extension.sql
 var statementsExtensionSQL string
 
@@ -24,7 +27,8 @@ var statementsSQL string
 //go:embed sql/statements_1.9.sql
 var statements19SQL string
 
-// database reads pg_stat_database and, where it is there, pg_stat_statements.
+// database reads pg_stat_database, the size of the system catalog and, where it is
+// there, pg_stat_statements.
 type database struct {
 	server  *Server
 	metrics []Metric
@@ -34,12 +38,17 @@ type database struct {
 	missing    []Miss
 }
 
-// openDatabase offers the counters of all databases, and calls and execution
+// databaseCounters are the columns of databaseSQL.
+func databaseCounters() []string {
+	return []string{Commits, Rollbacks, BlksHit, BlksRead, TempFiles, TempBytes, TupReturned, TupFetched, TupInserted, TupUpdated, TupDeleted}
+}
+
+// openDatabase offers the counters of all databases, the catalog of ours, and calls and execution
 // time of all statements where pg_stat_statements can be read.
 func openDatabase(ctx context.Context, s *Server) (Probe, []Miss) {
 	d := &database{
 		server:  s,
-		metrics: metricsOf(Commits, Rollbacks, BlksHit, BlksRead, TempFiles, TempBytes),
+		metrics: append(metricsOf(databaseCounters()...), metricsOf(Catalog)...),
 	}
 	query, err := findStatements(ctx, s)
 	if err != nil {
@@ -121,11 +130,12 @@ func (d *database) Read(ctx context.Context) (Batch, error) {
 	err := d.server.use(ctx, func(c *session) error {
 		var b pgx.Batch
 		b.Queue(databaseSQL).QueryRow(func(row pgx.Row) error {
-			return scanCounters(row, &out, Commits, Rollbacks, BlksHit, BlksRead, TempFiles, TempBytes)
+			return scanValues(row, &out, databaseCounters()...)
 		})
+		b.Queue(catalogSQL).QueryRow(func(row pgx.Row) error { return scanValues(row, &out, Catalog) })
 		if d.statements != "" {
 			b.Queue(d.statements).QueryRow(func(row pgx.Row) error {
-				return scanCounters(row, &out, StmtCalls, StmtExecMS)
+				return scanValues(row, &out, StmtCalls, StmtExecMS)
 			})
 		}
 		return c.conn.SendBatch(ctx, &b).Close()
@@ -141,8 +151,8 @@ func (d *database) Read(ctx context.Context) (Batch, error) {
 	return out, fmt.Errorf("reading the server's counters: %w", err)
 }
 
-// scanCounters adds one reading per column.
-func scanCounters(row pgx.Row, b *Batch, ids ...string) error {
+// scanValues adds one reading per column.
+func scanValues(row pgx.Row, b *Batch, ids ...string) error {
 	values := make([]float64, len(ids))
 	into := make([]any, len(ids))
 	for i := range values {

@@ -349,15 +349,20 @@ func checkCounters(t *testing.T, s *probes.Server, c *lab.Cluster) {
 			t.Errorf("%s grew by %v, want 20 at least", id, grown)
 		}
 	}
-	for _, id := range []string{probes.BlksHit, probes.StmtExecMS} {
+	for _, id := range []string{probes.BlksHit, probes.StmtExecMS, probes.TupReturned} {
 		if value(t, after, id) <= value(t, before, id) {
 			t.Errorf("%s did not grow", id)
 		}
 	}
-	for _, id := range []string{probes.Rollbacks, probes.BlksRead, probes.TempFiles, probes.TempBytes} {
+	for _, id := range []string{probes.Rollbacks, probes.BlksRead, probes.TempFiles, probes.TempBytes, probes.TupFetched, probes.TupInserted, probes.TupUpdated, probes.TupDeleted} {
 		if value(t, after, id) < 0 {
 			t.Errorf("%s is negative", id)
 		}
+	}
+	run(t, conn, "DO $$BEGIN FOR i IN 1..200 LOOP EXECUTE 'CREATE TEMP TABLE part' || i || ' (a int, b text)'; END LOOP; END$$")
+	// A table has 8 rows in pg_attribute alone.
+	if was, is := value(t, after, probes.Catalog), value(t, read(t, p), probes.Catalog); was < 1000 || is < was+200 {
+		t.Errorf("the catalog has %v kB, and %v kB with 200 tables more", was, is)
 	}
 }
 

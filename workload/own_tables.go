@@ -167,11 +167,13 @@ func (o ownTables) build(ctx context.Context, conn *pgx.Conn, why string, progre
 				return err
 			}
 		}
-		// All of them first: the old ones may refer to each other.
+		var old []string
 		for _, t := range o.tables {
-			if _, err := tx.Exec(ctx, "DROP TABLE IF EXISTS "+Schema+"."+t.name); err != nil {
-				return fmt.Errorf("dropping the old table %s.%s: %w", Schema, t.name, err)
-			}
+			old = append(old, Schema+"."+t.name)
+		}
+		// At once: they may refer to each other.
+		if _, err := tx.Exec(ctx, "DROP TABLE IF EXISTS "+strings.Join(old, ", ")); err != nil {
+			return fmt.Errorf("dropping the old tables: %w", err)
 		}
 		for _, t := range o.tables {
 			p.Detail = t.name + anew

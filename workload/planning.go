@@ -70,7 +70,7 @@ func planningTables(seed int64) ownTables {
 				"CREATE INDEX ON " + Schema + "." + name + " (left_id)",
 				"CREATE INDEX ON " + Schema + "." + name + " (right_id)",
 			},
-			rowSize: 170,
+			rowSize: 205,
 		})
 		sums = append(sums, "(SELECT sum(hashtextextended(t::text, 0)) FROM "+Schema+"."+name+" t)")
 	}

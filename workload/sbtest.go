@@ -2,6 +2,7 @@ package workload
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -78,17 +79,21 @@ BEGIN
 END $$`, s.tables, s.size, Schema)
 }
 
-// found tells whether sysbench's tables are to be used; the session then finds
-// either by their bare names.
+// found tells whether sysbench's tables are to be used. The session keeps its
+// search path.
 func (s sbtest) found(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	const path = "SELECT current_setting('search_path')"
 	var before, after string
-	err := conn.QueryRow(ctx, path).Scan(&before)
+	tx, err := conn.Begin(ctx)
 	if err == nil {
-		err = exec(ctx, conn.PgConn(), s.choose())
-	}
-	if err == nil {
-		err = conn.QueryRow(ctx, path).Scan(&after)
+		err = tx.QueryRow(ctx, path).Scan(&before)
+		if err == nil {
+			_, err = tx.Exec(ctx, s.choose())
+		}
+		if err == nil {
+			err = tx.QueryRow(ctx, path).Scan(&after)
+		}
+		err = errors.Join(err, tx.Rollback(ctx))
 	}
 	if err != nil {
 		return false, fmt.Errorf("looking for sysbench's tables: %w", err)
@@ -142,8 +147,12 @@ func (s sbtest) check(schema string) string {
 
 // Relations are the tables in use, with their indexes.
 func (s sbtest) Relations(ctx context.Context, conn *pgx.Conn) ([]string, error) {
-	if _, err := s.found(ctx, conn); err != nil {
+	found, err := s.found(ctx, conn)
+	if err != nil {
 		return nil, err
+	}
+	if !found {
+		return s.own().Relations(ctx, conn)
 	}
 	var names []string
 	for i := int64(1); i <= s.tables; i++ {

@@ -106,7 +106,7 @@ func (b *benchFlags) scenario(a *app, name string, w *benched) (workload.Scenari
 		work := sc.Work
 		sc.Work = func(v workload.Values) (workload.Work, error) {
 			made, err := work(v)
-			made.PerCommand, made.Reconnect = b.perCommand, made.Reconnect || b.connect
+			made.PerCommand, made.Reconnect = made.PerCommand || b.perCommand, made.Reconnect || b.connect
 			return made, err
 		}
 		return sc, nil

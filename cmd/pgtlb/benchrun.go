@@ -24,7 +24,7 @@ func (a *app) benchLab(ctx context.Context, b *benchFlags, scenario string) erro
 			return []workload.Data{workload.PgbenchTables{Scale: v["scale"]}}
 		}
 	}
-	so, err := a.labSession(ctx, &b.lab, func(o *trial.LabOptions) (workload.Load, error) {
+	so, err := a.labSession(ctx, &b.lab, &b.load, func(o *trial.LabOptions) (workload.Load, error) {
 		return w.load, roomFor(o, w.load.Clients)
 	})
 	if err != nil {

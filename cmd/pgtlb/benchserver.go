@@ -30,6 +30,10 @@ func (a *app) benchServer(ctx context.Context, b *benchFlags, scenario string, a
 	if err != nil {
 		return err
 	}
+	warm, err := b.load.warmUp()
+	if err != nil {
+		return err
+	}
 	cfg, err := b.conn.config(args)
 	if err != nil {
 		return err
@@ -42,7 +46,7 @@ func (a *app) benchServer(ctx context.Context, b *benchFlags, scenario string, a
 		return err
 	}
 	so := a.session(trial.Watching, store)
-	so.Config, so.AllowLoad, so.First, so.Scope = cfg, true, w.load, scope
+	so.Config, so.AllowLoad, so.First, so.WarmUp, so.Scope = cfg, true, w.load, warm, scope
 	return a.benchDrive(ctx, b, so, w)
 }
 
@@ -56,12 +60,12 @@ func (a *app) ready(ctx context.Context, b *benchFlags, cfg *pgx.ConnConfig, w *
 	if err := a.setScale(ctx, b, s, w); err != nil {
 		return err
 	}
-	room, err := s.room(ctx)
+	room, err := workload.Room(ctx, s.conn)
 	if err != nil {
 		return err
 	}
-	if err := room.check(w.load.Clients); err != nil {
-		return err
+	if err := room.Check(w.load.Clients + ownSessions); err != nil {
+		return fmt.Errorf("%s and %d sessions of pgtlb's own: %w", plural(w.load.Clients, "client"), ownSessions, err)
 	}
 	vacuum := w.pgbench && !b.noVacuum
 	found, err := workload.FindPgbenchTables(ctx, s.conn)
@@ -71,7 +75,7 @@ func (a *app) ready(ctx context.Context, b *benchFlags, cfg *pgx.ConnConfig, w *
 	lines := append([]string{"load on a server that pgtlb did not start:"}, s.lines()...)
 	lines = append(lines,
 		"  load         "+describe(w),
-		"  connections  "+room.text(w.load.Clients),
+		"  connections  "+roomText(room, w.load.Clients),
 		"  makes        "+makes(w))
 	if vacuum && len(found) > 0 {
 		lines = append(lines, "  before it    vacuums pgbench_branches and pgbench_tellers, empties pgbench_history (-n: does not)")
@@ -201,36 +205,11 @@ func (s *server) lines() []string {
 	}
 }
 
-// room is how many connections a server has left for clients.
-type room struct{ max, reserved, used int }
+// ownSessions are those that pgtlb has besides its clients and the one that
+// asks: one watches, one sets up.
+const ownSessions = 2
 
-// ownSessions are those that pgtlb has besides its clients.
-const ownSessions = 3
-
-func (s *server) room(ctx context.Context) (room, error) {
-	var r room
-	err := s.conn.QueryRow(ctx, `SELECT current_setting('max_connections')::int,
-		current_setting('superuser_reserved_connections')::int + coalesce(current_setting('reserved_connections', true)::int, 0),
-		(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid())`).
-		Scan(&r.max, &r.reserved, &r.used)
-	if err != nil {
-		return r, fmt.Errorf("counting the server's connections: %w", err)
-	}
-	return r, nil
-}
-
-// free is how many clients there is room for.
-func (r room) free() int { return max(0, r.max-r.reserved-r.used-ownSessions) }
-
-func (r room) check(clients int) error {
-	if clients > r.free() {
-		return fmt.Errorf("%s and %d sessions of pgtlb's own do not fit: max_connections is %d, %d are reserved, %d are in use; at most -c %d",
-			plural(clients, "client"), ownSessions, r.max, r.reserved, r.used, r.free())
-	}
-	return nil
-}
-
-// text says how many there will be.
-func (r room) text(clients int) string {
-	return fmt.Sprintf("%d more, %d in use of %d (%d of them reserved)", clients+ownSessions, r.used, r.max, r.reserved)
+// roomText says how many sessions there will be.
+func roomText(c workload.Connections, clients int) string {
+	return fmt.Sprintf("%d more, %d in use of %d (%d of them reserved)", clients+ownSessions, c.InUse, c.Max, c.Superusers+c.Reserved)
 }

@@ -42,7 +42,7 @@ line per second and the report at the end.`,
 			if scenario == "none" {
 				first = nil
 			}
-			so, err := a.labSession(cmd.Context(), &l, first)
+			so, err := a.labSession(cmd.Context(), &l, &load, first)
 			if err != nil {
 				return err
 			}

@@ -92,6 +92,7 @@ func (l *labFlags) find(ctx context.Context, a *app) (lab.Server, error) {
 type loadFlags struct {
 	clients int
 	seconds int
+	warmup  string
 	flags   *pflag.FlagSet
 }
 
@@ -100,6 +101,22 @@ func (l *loadFlags) addFlags(cmd *cobra.Command, seconds int) {
 	l.flags = f
 	f.IntVarP(&l.clients, "client", "c", 0, "clients (default: the scenario's own)")
 	f.IntVarP(&l.seconds, "time", "T", seconds, "seconds that the load runs")
+	f.StringVar(&l.warmup, "warmup", "0", "work before the measured part: seconds, or auto for until page faults settle, 2 minutes at most")
+}
+
+// warmUp is the warm-up asked for.
+func (l *loadFlags) warmUp() (trial.WarmUp, error) {
+	if l.warmup == "auto" {
+		return trial.WarmUp{Auto: true, Most: trial.DefaultWarmUp}, nil
+	}
+	d, err := time.ParseDuration(l.warmup)
+	if seconds, plain := strconv.ParseFloat(l.warmup, 64); plain == nil {
+		d, err = time.Duration(seconds*float64(time.Second)), nil
+	}
+	if err != nil || d < 0 || d > time.Hour {
+		return trial.WarmUp{}, fmt.Errorf("--warmup %s: write auto, or a time up to an hour such as 5s", l.warmup)
+	}
+	return trial.WarmUp{Most: d}, nil
 }
 
 // check refuses what cannot be.
@@ -137,7 +154,7 @@ func (l *loadFlags) load(o *trial.LabOptions, scenario string) (workload.Load, e
 // Connections that the lab has by itself, and those that are not for one
 // scenario's clients: pgtlb's own and another scenario's.
 const (
-	labConnections = 200
+	labConnections = lab.MaxConnections
 	otherSessions  = 50
 )
 
@@ -162,8 +179,12 @@ const maxClients = 100_000
 // labSession checks everything that can be checked, then finds the server
 // programs or installs them, and makes the options of a session on a lab. load
 // makes its first load, and may change the lab for it; nil starts none.
-func (a *app) labSession(ctx context.Context, l *labFlags, load func(*trial.LabOptions) (workload.Load, error)) (trial.Options, error) {
+func (a *app) labSession(ctx context.Context, l *labFlags, lf *loadFlags, load func(*trial.LabOptions) (workload.Load, error)) (trial.Options, error) {
 	o, err := l.options()
+	if err != nil {
+		return trial.Options{}, err
+	}
+	warm, err := lf.warmUp()
 	if err != nil {
 		return trial.Options{}, err
 	}
@@ -185,7 +206,7 @@ func (a *app) labSession(ctx context.Context, l *labFlags, load func(*trial.LabO
 		return trial.Options{}, err
 	}
 	so := a.session(trial.InLab, store)
-	so.Lab, so.First, so.Scope = o, first, scope
+	so.Lab, so.First, so.WarmUp, so.Scope = o, first, warm, scope
 	return so, nil
 }
 

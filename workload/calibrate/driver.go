@@ -2,6 +2,7 @@ package calibrate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -26,6 +27,12 @@ func (s *stand) againstPgbench(ctx context.Context) error {
 
 func (s *stand) compare(ctx context.Context, clients int, mode script.Mode) error {
 	what := s.o.setting(clients, mode)
+	part := Against{Setting: what}
+	defer func() {
+		if len(part.Pairs) > 0 {
+			s.report.Driver = append(s.report.Driver, part)
+		}
+	}()
 	for round := range s.o.Rounds {
 		pair := DriverPair{OursFirst: first(round)}
 		var children time.Duration
@@ -38,20 +45,28 @@ func (s *stand) compare(ctx context.Context, clients int, mode script.Mode) erro
 			pair.Pgbench, children, err = s.drivePgbench(ctx, round, what)
 			return err
 		})
+		if errors.Is(err, lab.ErrNoTransaction) {
+			s.times.ran(2)
+			s.leaveOut(what, round, err)
+			continue
+		}
 		if err != nil {
 			return err
 		}
 		pair.Around = observe(s.o.Roots, s.cluster.Pid()).since(before, children)
-		if round == 0 {
-			s.report.Driver = append(s.report.Driver, Against{Setting: what})
-		}
-		a := &s.report.Driver[len(s.report.Driver)-1]
-		a.Pairs = append(a.Pairs, pair)
+		part.Pairs = append(part.Pairs, pair)
 		s.times.ran(2)
 		s.say(Driver, round, fmt.Sprintf("%s: pgtlb %s TPS, pgbench %s TPS, ratio %s",
 			what, trial.Number(pair.Ours.TPS), trial.Number(pair.Pgbench.TPS), three(pair.tpsRatio())))
 	}
 	return nil
+}
+
+// leaveOut notes a round in which pgbench measured nothing; the others count.
+func (s *stand) leaveOut(what Setting, round int, why error) {
+	line := fmt.Sprintf("driver, %s: round %d is left out, %v", what, round+1, why)
+	s.o.Say(line)
+	s.report.Warnings = append(s.report.Warnings, line)
 }
 
 // drivePgbench runs pgbench twice: with one transaction for each client, which
@@ -70,7 +85,7 @@ func (s *stand) drivePgbench(ctx context.Context, round int, what Setting) (Meas
 	if err != nil {
 		return Measured{}, 0, fmt.Errorf("pgbench with -t 1: %w", err)
 	}
-	if err := rest(ctx); err != nil {
+	if err := s.settle(ctx); err != nil {
 		return Measured{}, 0, err
 	}
 	run.Transactions, run.Seconds = 0, s.report.Seconds
@@ -79,5 +94,5 @@ func (s *stand) drivePgbench(ctx context.Context, round int, what Setting) (Meas
 		return Measured{}, 0, fmt.Errorf("pgbench: %w", err)
 	}
 	m := Measured{TPS: res.TPS, CPU: perTransaction(res.CPU-once.CPU, res.Transactions-once.Transactions)}
-	return m, once.CPU + res.CPU, rest(ctx)
+	return m, once.CPU + res.CPU, s.settle(ctx)
 }

@@ -15,8 +15,12 @@ import (
 	"pgtlb/workload/trial"
 )
 
-// pause lets the backends of a run end before the next one begins.
+// pause is the least time between two runs.
 const pause = 300 * time.Millisecond
+
+// settlePatience is how long the backends of a run may take to end before the
+// next one begins all the same.
+const settlePatience = 10 * time.Second
 
 // stopPatience bounds stopping the server.
 const stopPatience = 30 * time.Second
@@ -197,7 +201,7 @@ func (s *stand) drive(ctx context.Context, round, clients int, mode script.Mode)
 	if d.own > 0 {
 		d.CPU = perTransaction(d.own, res.Transactions)
 	}
-	return d, rest(ctx)
+	return d, s.settle(ctx)
 }
 
 // perTransaction is a CPU time over transactions in µs; nil where it is not
@@ -210,15 +214,31 @@ func perTransaction(cpu time.Duration, n int64) *float64 {
 	return &us
 }
 
-// rest waits for the pause between two runs.
-func rest(ctx context.Context) error {
-	t := time.NewTimer(pause)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+// settle waits between two runs until the backends of the first have ended: else
+// they would work beside the next, and take connections away from it.
+func (s *stand) settle(ctx context.Context) error {
+	conn, err := s.connect("setup")(ctx)
+	if err != nil {
+		return fmt.Errorf("between two runs: %w", err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	for until := time.Now().Add(settlePatience); ; {
+		t := time.NewTimer(pause)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return context.Cause(ctx)
+		}
+		var left int
+		err := conn.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity
+			WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() AND application_name <> $1`, probes.AppName).Scan(&left)
+		if err != nil {
+			return fmt.Errorf("between two runs: %w", err)
+		}
+		if left == 0 || time.Now().After(until) {
+			return nil
+		}
 	}
 }
 

@@ -77,6 +77,10 @@ func (r PgbenchRun) args() []string {
 	return append(a, "-t", strconv.Itoa(r.Transactions))
 }
 
+// ErrNoTransaction is a run of pgbench that was over before anything was measured: its time includes connecting, which
+// takes long on a busy machine.
+var ErrNoTransaction = errors.New("it finished no transaction; give it more time with -T")
+
 // PgbenchResult is what pgbench measured.
 type PgbenchResult struct {
 	Transactions int64
@@ -135,7 +139,7 @@ func parsePgbench(out string) (PgbenchResult, error) {
 	case !counted:
 		return r, errors.New("no line with the number of transactions")
 	case r.Transactions == 0 || !rated: // it prints no figures then
-		return r, errors.New("it finished no transaction; let it run longer")
+		return r, ErrNoTransaction
 	}
 	return r, nil
 }

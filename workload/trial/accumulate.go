@@ -280,7 +280,7 @@ func grows(id string) bool {
 	switch id {
 	case probes.PageTables, probes.SecPageTables, probes.PageTableBackendsSum, probes.PageTableMaxBackend,
 		probes.HugetlbUsed, probes.PoolTotal, probes.PoolFree, probes.PoolReserved, probes.PoolSurplus,
-		probes.Backends, probes.MemTotal, probes.AnonHuge, probes.ShmemHuge:
+		probes.Backends, probes.MemTotal, probes.Catalog, probes.AnonHuge, probes.ShmemHuge:
 		return true
 	}
 	return false

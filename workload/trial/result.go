@@ -16,6 +16,7 @@ type Observed struct {
 	Unavailable []probes.Miss      `json:"unavailable"`
 	Gaps        []Gap              `json:"gaps"`
 	PageTables  PageTableLevels    `json:"page_tables"`
+	Catalog     CatalogLevels      `json:"catalog"`
 	HugePages   HugePagesUse       `json:"huge_pages"`
 	Run         string             `json:"run"`
 	meta        Meta               // for the text
@@ -43,6 +44,13 @@ type PageTableLevels struct {
 	MaxBackend *float64 `json:"max_backend_kb"`
 }
 
+// CatalogLevels are sizes of the system catalog in kB; null where they were not
+// measured.
+type CatalogLevels struct {
+	Start *float64 `json:"start_kb"`
+	End   *float64 `json:"end_kb"`
+}
+
 // HugePagesUse is what the server was asked to use and what it does use.
 type HugePagesUse struct {
 	Requested string `json:"requested"`
@@ -66,6 +74,7 @@ type Bench struct {
 	TPS              float64          `json:"tps"`                 // connecting left out, unless each transaction connects
 	Latency          *LatencyMS       `json:"latency_ms"`          // null where no transaction finished
 	Lag              *LagMS           `json:"lag_ms,omitempty"`    // with a rate
+	Warmup           *WarmupShare     `json:"warmup,omitempty"`    // came before, and is in none of the other figures
 	Apdex            *Apdex           `json:"apdex"`
 	InitialConnectMS float64          `json:"initial_connect_ms"`
 	// Connections were opened for a transaction each.
@@ -83,6 +92,18 @@ type Bench struct {
 type Driver struct {
 	Direct bool   `json:"direct"` // from the descriptors of their connections
 	Why    string `json:"why,omitempty"`
+}
+
+// WarmupShare is what the load did before it was measured.
+type WarmupShare struct {
+	Seconds      float64    `json:"seconds"`
+	Transactions int64      `json:"transactions"`
+	Failed       int64      `json:"failed"`
+	TPS          float64    `json:"tps"`
+	Latency      *LatencyMS `json:"latency_ms"` // null where no transaction finished
+	// Settled tells that it ended because page faults had settled, not because
+	// its time was over.
+	Settled bool `json:"settled"`
 }
 
 // LagMS is how far behind their schedule transactions began, in milliseconds.
@@ -173,12 +194,12 @@ func BuildBench(run *Run, load workload.Result, apdexT time.Duration) Bench {
 		b.Lag = &LagMS{milliseconds(load.LagMean), milliseconds(load.LagMax)}
 	}
 	b.detail(load)
-	if h := load.Latency; h != nil && h.Count() > 0 {
-		b.Latency = &LatencyMS{
-			Mean: h.MeanMS(), Stddev: h.StddevMS(), Min: h.MinMS(), Max: h.MaxMS(),
-			P50: h.QuantileMS(0.50), P90: h.QuantileMS(0.90), P95: h.QuantileMS(0.95), P99: h.QuantileMS(0.99),
-		}
-		b.Apdex = apdex(h, load.Failed, apdexT)
+	if b.Latency = latencyMS(load.Latency); b.Latency != nil {
+		b.Apdex = apdex(load.Latency, load.Failed, apdexT)
+	}
+	if w := load.Warmup; w != nil {
+		b.Warmup = &WarmupShare{Seconds: w.Elapsed.Seconds(), Transactions: w.Transactions, Failed: w.Failed, TPS: w.TPS(),
+			Latency: latencyMS(w.Latency), Settled: w.Settled}
 	}
 	// The recording's transactions are those of the same window as its CPU time.
 	if done := s.Get(probes.Transactions); done.OK() && done.Total > 0 && done.Uncovered == 0 {
@@ -186,6 +207,17 @@ func BuildBench(run *Run, load workload.Result, apdexT time.Duration) Bench {
 		b.ClientCPU = &us
 	}
 	return b
+}
+
+// latencyMS is nil where no transaction finished.
+func latencyMS(h *probes.Histogram) *LatencyMS {
+	if h == nil || h.Count() == 0 {
+		return nil
+	}
+	return &LatencyMS{
+		Mean: h.MeanMS(), Stddev: h.StddevMS(), Min: h.MinMS(), Max: h.MaxMS(),
+		P50: h.QuantileMS(0.50), P90: h.QuantileMS(0.90), P95: h.QuantileMS(0.95), P99: h.QuantileMS(0.99),
+	}
 }
 
 // BuildObserved makes the result of a run without a load.
@@ -219,6 +251,9 @@ func observed(run *Run, frames []probes.Frame, s *Summary, transactions float64)
 	}
 	if f := s.Get(probes.PageTables); f.OK() {
 		o.PageTables.Start, o.PageTables.End = &f.Start, &f.End
+	}
+	if f := s.Get(probes.Catalog); f.OK() {
+		o.Catalog.Start, o.Catalog.End = &f.Start, &f.End
 	}
 	if f := s.Get(probes.PageTableMaxBackend); f.OK() {
 		o.PageTables.MaxBackend = &f.Max

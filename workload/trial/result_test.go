@@ -47,13 +47,14 @@ func TestResultGoldens(t *testing.T) {
 // The keys are a contract: scripts read them.
 func TestResultKeys(t *testing.T) {
 	b := BuildBench(published4kB().run(), publishedResult(), 0)
-	observed := []string{"counters", "duration_s", "gaps", "huge_pages", "page_tables", "run", "server_version", "unavailable"}
+	observed := []string{"catalog", "counters", "duration_s", "gaps", "huge_pages", "page_tables", "run", "server_version", "unavailable"}
 	load := []string{"apdex", "client_cpu_us_per_txn", "clients", "failed", "failed_by", "initial_connect_ms", "latency_ms", "scenario", "tps", "transactions"}
 	haveKeys(t, "bench", b, append(load, observed...)...)
 	haveKeys(t, "record", BuildObserved(published4kB().run()), observed...)
 	haveKeys(t, "latency_ms", b.Latency, "mean", "stddev", "min", "p50", "p90", "p95", "p99", "max")
 	haveKeys(t, "apdex", b.Apdex, "t_ms", "score", "rating")
 	haveKeys(t, "page_tables", b.PageTables, "start_kb", "end_kb", "max_backend_kb")
+	haveKeys(t, "catalog", b.Catalog, "start_kb", "end_kb")
 	haveKeys(t, "huge_pages", b.HugePages, "requested", "in_use", "page_kb")
 	haveKeys(t, "a counter", b.Counters[probes.PageFaults], "value", "per_second", "per_txn", "unit")
 	haveKeys(t, "a gauge", b.Counters[probes.PageTables], "value", "unit")

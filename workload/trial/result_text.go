@@ -43,12 +43,27 @@ func (b Bench) beyond(line text, a Asked) {
 	if b.Driver != nil && !b.Driver.Direct {
 		line("driver: slower than it can be: %s", probes.Clean(b.Driver.Why))
 	}
+	if w := b.Warmup; w != nil {
+		line("%s", w.text())
+	}
 	for _, state := range keys(b.FailedBy, nil) {
 		line("failed with SQLSTATE %s: %d", state, b.FailedBy[state])
 	}
 	if n := len(b.Aborted); n > 0 {
 		line("clients that ended early: %d of %d", n, b.Clients)
 	}
+}
+
+// text is a line on the warm-up.
+func (w *WarmupShare) text() string {
+	text := fmt.Sprintf("warm-up: %.1f s, not in the figures above, tps = %.6f", w.Seconds, w.TPS)
+	if l := w.Latency; l != nil {
+		text += fmt.Sprintf(", p50 = %.3f ms, p99 = %.3f ms", l.P50, l.P99)
+	}
+	if w.Settled {
+		text += "; page faults had settled"
+	}
+	return text
 }
 
 // WriteObservedText writes the result of watching without a load.
@@ -73,6 +88,7 @@ func (o Observed) text(line func(format string, args ...any)) {
 		probes.ServerTPS, probes.ServerPageFaults, probes.PageFaults, probes.PageFaultsMinor, probes.PageFaultsMajor, probes.DTLBLoads, probes.DTLBLoadMisses,
 		probes.DTLBMissPct, probes.DTLBMissesPerKInstr, probes.WalkCyclesPct, probes.CyclesUser, probes.CyclesKernel,
 		probes.CPUUser, probes.CPUKernel, probes.ContextSwitches, probes.TLBShootdowns,
+		probes.BlksHit, probes.BlksRead, probes.TempFiles, probes.TempBytes,
 	} {
 		if c, ok := o.Counters[id]; ok {
 			line("%s", countedText(probes.MustLookup(id), c))
@@ -80,6 +96,9 @@ func (o Observed) text(line func(format string, args ...any)) {
 	}
 	line("PageTables: %s at the start, %s at the end; largest backend %s",
 		memoryText(o.PageTables.Start), memoryText(o.PageTables.End), memoryText(o.PageTables.MaxBackend))
+	if o.Catalog.Start != nil {
+		line("system catalog: %s at the start, %s at the end", memoryText(o.Catalog.Start), memoryText(o.Catalog.End))
+	}
 	line("huge pages: %s", hugePagesText(o.meta.Server.HugePages))
 	for _, l := range lacks(o.Unavailable) {
 		line("unavailable: %s", probes.Clean(l.String()))

@@ -18,7 +18,8 @@ type Client struct {
 type Options struct {
 	Clients []Client
 	// Threads is how many OS threads share the clients, at most one each; 0 is
-	// DefaultThreads. Clients that are not driven directly have a goroutine each
+	// DefaultThreads. As many as GOMAXPROCS, or more, use about twice the CPU time for
+	// each transaction: a program that wants them raises GOMAXPROCS first. Clients that are not driven directly have a goroutine each
 	// instead; they share as many recorders and parts of the rate.
 	Threads int
 	// Recorder returns the recorder of a thread, from 0. It is called before

@@ -19,8 +19,8 @@ type poller struct {
 	epoll, event, timer int
 	armed               time.Duration // when timer fires, negative for never
 	events              []unix.EpollEvent
-	// hold has the thread keep its place in Go's scheduler for the first
-	// millisecond of a wait. Giving it up and getting it back costs the process
+	// hold has the thread keep its place in Go's scheduler at the beginning of a
+	// wait. Giving it up and getting it back costs the process
 	// 2 to 3 µs for each wait; others need another place meanwhile.
 	hold bool
 }

@@ -82,6 +82,7 @@ type thread struct {
 	timers  timers
 	in      []byte
 	told    bool // that the run is to end
+	place   *place
 }
 
 // loop drives the clients until all are over. What ends ctx also wakes the thread.
@@ -89,7 +90,8 @@ func (t *thread) loop(context.Context) {
 	// Its CPU time is measured, and a thread of its own is not handed around.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	defer wakeSoon()()
+	t.place = newPlace(t.run.opts.Rate > 0)
+	defer t.place.close()
 	cpu := threadCPU()
 	defer func() { t.stats.CPU = time.Duration(threadCPU() - cpu) }()
 	if err := t.drive(); err != nil {
@@ -177,6 +179,7 @@ func (t *thread) read(c *client) {
 		}
 		asked := c.replies > 0
 		c.now = t.run.now()
+		t.place.answer(c.now)
 		if err := c.scan.feed(t.in[:n], c); err != nil {
 			c.confused(err)
 			return
