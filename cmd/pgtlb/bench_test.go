@@ -125,6 +125,7 @@ func TestBenchInPlaceOfPgbench(t *testing.T) {
 		{"aborted clients", testBenchAborted},
 		{"interrupted", testBenchInterrupted},
 		{"scenario", testBenchScenario},
+		{"cleanup", testBenchCleanup}, // last: what the others need is gone then
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			defer f.in(t)()
@@ -425,5 +426,28 @@ func testBenchScenario(t *testing.T, f *foreign) {
 	}
 	if n := f.one("SELECT count(*)::text FROM pgtlb.test_hp_table"); n != "5000" {
 		t.Errorf("%s rows", n)
+	}
+}
+
+// testBenchCleanup: what carries the mark goes, and nothing else.
+func testBenchCleanup(t *testing.T, f *foreign) {
+	f.file("create.sql", "CREATE TABLE theirs ();\n")
+	if r := f.ours("-n", "-f", "create.sql", "-t", "1"); r.code != exitDone {
+		t.Fatal(r.err)
+	}
+	asked := f.run(slices.Concat([]string{"bench", "--cleanup"}, f.server)...)
+	for _, want := range []string{"pgbench_accounts", "pgtlb.test_hp_table", "-y answers yes"} {
+		if !strings.Contains(asked.err, want) {
+			t.Errorf("the question does not say %q:\n%s", want, asked.err)
+		}
+	}
+	if n := f.one("SELECT count(*)::text FROM pgbench_accounts"); asked.code != exitUsage || n != "200000" {
+		t.Errorf("without a yes: exit code %d, %s accounts", asked.code, n)
+	}
+	if r := f.run(slices.Concat([]string{"bench", "--cleanup", "-y"}, f.server)...); r.code != exitDone {
+		t.Errorf("exit code %d\n%s", r.code, r.err)
+	}
+	if left := f.one("SELECT concat_ws(' ', to_regnamespace('pgtlb'), to_regclass('pgbench_accounts'), to_regclass('theirs'))"); left != "theirs" {
+		t.Errorf("left: %s", left)
 	}
 }
