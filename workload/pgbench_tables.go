@@ -28,7 +28,7 @@ const bigScale = 20_000
 const bytesPerScale = 15 << 20
 
 // pgbenchMark begins the comment on each of the tables.
-const pgbenchMark = "pgtlb bench -i, scale "
+const pgbenchMark = markPrefix + "bench -i: scale "
 
 // PgbenchTables are pgbench's own tables, as pgbench -i makes them, in the first
 // schema of the search path. As Data of a scenario they are made where they are missing.

@@ -155,7 +155,7 @@ func testBenchTables(t *testing.T, f *foreign) {
 	if n := f.one("SELECT count(*)::text FROM pgbench_accounts"); n != "200000" {
 		t.Errorf("%s accounts", n)
 	}
-	if m := f.one("SELECT obj_description('pgbench_accounts'::regclass)"); m != "pgtlb bench -i, scale 2" {
+	if m := f.one("SELECT obj_description('pgbench_accounts'::regclass)"); m != "pgtlb bench -i: scale 2" {
 		t.Errorf("the mark is %q", m)
 	}
 }
