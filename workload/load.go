@@ -48,8 +48,9 @@ type Load struct {
 	// takes none. It is written to as Debug is.
 	Errors io.Writer
 	// Log takes a line for each transaction, in pgbench's format; nil logs
-	// nothing.
-	Log io.Writer
+	// nothing. LogKinds has it tell failures apart.
+	Log      io.Writer
+	LogKinds bool
 	// Report is called after each Every of the measured part, by one goroutine;
 	// nil is not called.
 	Report func(Interval)

@@ -125,12 +125,16 @@ func one(t testing.TB, conn *pgx.Conn, sql string, args ...any) string {
 // TestServer runs everything that needs a server, on each version there is.
 func TestServer(t *testing.T) {
 	system := systemServer(t)
-	t.Run("system", func(t *testing.T) { onServer(t, system) })
-	t.Run("portable", func(t *testing.T) { onServer(t, portableServer(t, system.Major)) })
+	t.Run("system", func(t *testing.T) { onServer(t, system, againstPgbench) })
+	t.Run("portable", func(t *testing.T) { onServer(t, portableServer(t, system.Major), nil) })
 }
 
-func onServer(t *testing.T, with lab.Server) {
+// onServer runs the tests on one server; more come first.
+func onServer(t *testing.T, with lab.Server, more func(*testing.T, server)) {
 	s := startServer(t, with, nil)
+	if more != nil {
+		more(t, s)
+	}
 	for _, test := range []struct {
 		name string
 		run  func(*testing.T, server)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -348,6 +349,7 @@ func (l *loading) abort(a Aborted) {
 
 // sum adds up what the clients did, once they are through.
 func (l *loading) sum(res *Result) {
+	slices.SortFunc(l.aborted, func(a, b Aborted) int { return a.Client - b.Client })
 	res.Aborted = l.aborted
 	for i, s := range l.program.Scripts {
 		r := ScriptResult{Name: s.Name, Weight: l.work.Scripts[i].Weight, Share: l.chooser.Share(i)}

@@ -41,12 +41,6 @@ func Size(ctx context.Context, conn *pgx.Conn) (DataSize, error) {
 	return s, nil
 }
 
-// Bytes is about how large the tables and their indexes will be.
-func (d Dataset) Bytes() int64 {
-	const row, categories = 132, 8 << 20 // with its index entry; all of the small table
-	return d.Rows*row + categories
-}
-
 // Fits tells whether tables and indexes have room in shared buffers.
 func (s DataSize) Fits() bool { return s.TableBytes+s.IndexBytes <= s.SharedBuffers }
 

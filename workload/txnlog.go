@@ -19,30 +19,33 @@ type txnLog struct {
 	w       *bufio.Writer
 	err     error // the first that occurred
 	rate    bool
+	kinds   bool // failures are told apart
 	retries bool
 	count   []int64 // by client
 }
 
 func newTxnLog(w io.Writer, l *Load) *txnLog {
-	return &txnLog{w: bufio.NewWriterSize(w, 64<<10), rate: l.Rate > 0, retries: l.MaxTries < 0 || l.MaxTries > 1, count: make([]int64, l.Clients)}
+	return &txnLog{w: bufio.NewWriterSize(w, 64<<10), rate: l.Rate > 0, kinds: l.LogKinds, retries: l.MaxTries < 0 || l.MaxTries > 1, count: make([]int64, l.Clients)}
 }
 
 // failureName is what the log says in place of a latency.
-func failureName(state wire.State) string {
-	switch state {
-	case serializationFailure:
+func (l *txnLog) failureName(state wire.State) string {
+	switch {
+	case !l.kinds:
+		return "failed"
+	case state == serializationFailure:
 		return "serialization"
-	case deadlockDetected:
+	case state == deadlockDetected:
 		return "deadlock"
 	}
-	return "failed"
+	return "other"
 }
 
-// transaction logs one that ended; failure is empty for one that went well.
-func (l *txnLog) transaction(t *task, at wire.Moment, failure string) {
-	took := failure
-	if took == "" {
-		took = fmt.Sprint((at.Now - at.Begin).Microseconds())
+// transaction logs one that ended; failed is zero for one that went well.
+func (l *txnLog) transaction(t *task, at wire.Moment, failed wire.State) {
+	took := fmt.Sprint((at.Now - at.Begin).Microseconds())
+	if failed != (wire.State{}) {
+		took = l.failureName(failed)
 	}
 	l.line(t.client, took, t.script, t.lag, t.tries-1)
 }

@@ -37,12 +37,12 @@ func (a *app) benchInit(ctx context.Context, b *benchFlags, args []string) error
 		return err
 	}
 	start := time.Now()
-	var last workload.Progress
+	said := start
 	err = tables.Make(ctx, s.connect, func(p workload.Progress) {
-		if p.Phase == last.Phase && p.Done < p.Total && p.Done-last.Done < p.Total/10 {
+		if p.Done < p.Total && time.Since(said) < sayEvery {
 			return
 		}
-		last = p
+		said = time.Now()
 		_, _ = fmt.Fprintf(a.err, "%-8s %s, %d of %d %s (%.1f s)\n", p.Phase, p.Detail, p.Done, p.Total, p.Unit, time.Since(start).Seconds())
 	})
 	if err != nil {
@@ -51,6 +51,9 @@ func (a *app) benchInit(ctx context.Context, b *benchFlags, args []string) error
 	_, _ = fmt.Fprintf(a.err, "done in %.2f s\n", time.Since(start).Seconds())
 	return nil
 }
+
+// sayEvery is the time between two lines about one step, as in pgbench -i -q.
+const sayEvery = 5 * time.Second
 
 // replaced names the tables that are there already.
 func replaced(found []workload.PgbenchTable) []string {

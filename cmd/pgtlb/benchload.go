@@ -33,7 +33,7 @@ func (b *benchFlags) what(a *app, scenario string) (benched, error) {
 	}
 	l := workload.Load{Scenario: sc, Clients: sc.Clients, Threads: b.jobs, Seed: b.lab.seed, Rate: b.rate, MaxTries: b.maxTries,
 		LatencyLimit: time.Duration(b.limit * float64(time.Millisecond)), Transactions: int64(b.transactions),
-		Debug: &shared{w: a.err}}
+		Debug: &shared{w: a.err}, LogKinds: b.detailed}
 	if b.verbose {
 		l.Errors = l.Debug
 	}

@@ -65,7 +65,7 @@ func (a *app) ready(ctx context.Context, b *benchFlags, cfg *pgx.ConnConfig, w *
 		return err
 	}
 	if err := room.Check(w.load.Clients + ownSessions); err != nil {
-		return err
+		return fmt.Errorf("%s and %d sessions of pgtlb's own: %w", plural(w.load.Clients, "client"), ownSessions, err)
 	}
 	vacuum := w.pgbench && !b.noVacuum
 	found, err := workload.FindPgbenchTables(ctx, s.conn)
@@ -76,7 +76,10 @@ func (a *app) ready(ctx context.Context, b *benchFlags, cfg *pgx.ConnConfig, w *
 	lines = append(lines,
 		"  load         "+describe(w),
 		"  connections  "+roomText(room, w.load.Clients),
-		"  makes        "+makes(w, vacuum && len(found) > 0, b.vacuumAll))
+		"  makes        "+makes(w))
+	if vacuum && len(found) > 0 {
+		lines = append(lines, "  before it    vacuums pgbench_branches and pgbench_tellers, empties pgbench_history (-n: does not)")
+	}
 	if err := a.confirm(ctx, lines, "Start it?", b.lab.yes, "no load was started"); err != nil {
 		return err
 	}
@@ -149,23 +152,16 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// makes is what the load makes or changes besides what its scripts do.
-func makes(w *benched, vacuum, all bool) string {
-	if !w.pgbench {
-		text := "the scenario's tables in schema " + workload.Schema
-		if bytes := w.load.Scenario.Estimate(w.load.Values); bytes > 0 {
-			text += ", about " + trial.Memory(float64(bytes)/1024)
-		}
-		return text + ", where they are not there yet; pgtlb bench --cleanup removes them"
+// makes is what the load makes besides what its scripts do.
+func makes(w *benched) string {
+	if w.pgbench {
+		return "nothing; what the scripts do is done there"
 	}
-	text := "nothing; what the scripts do is done there"
-	if vacuum {
-		text += "; vacuums pgbench_branches and pgbench_tellers and empties pgbench_history first (not with -n)"
+	text := "the scenario's tables in schema " + workload.Schema
+	if bytes := w.load.Scenario.Estimate(w.load.Values); bytes > 0 {
+		text += ", about " + trial.Memory(float64(bytes)/1024)
 	}
-	if vacuum && all {
-		text += "; vacuums and analyzes pgbench_accounts"
-	}
-	return text
+	return text + ", if they are not there; bench --cleanup removes them"
 }
 
 // server is a connection that looks around before a load.
@@ -210,10 +206,10 @@ func (s *server) lines() []string {
 }
 
 // ownSessions are those that pgtlb has besides its clients and the one that
-// asks.
+// asks: one watches, one sets up.
 const ownSessions = 2
 
 // roomText says how many sessions there will be.
-func roomText(r workload.Connections, clients int) string {
-	return fmt.Sprintf("%d more, %d in use of %d (%d of them reserved)", clients+ownSessions, r.InUse, r.Max, r.Superusers+r.Reserved)
+func roomText(c workload.Connections, clients int) string {
+	return fmt.Sprintf("%d more, %d in use of %d (%d of them reserved)", clients+ownSessions, c.InUse, c.Max, c.Superusers+c.Reserved)
 }

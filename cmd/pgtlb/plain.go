@@ -129,9 +129,9 @@ func loadOver(scenario string) func(*trial.State) bool {
 	}
 }
 
-// driven runs a lab with its one load to the end and returns the recorded run
-// and what the driver counted. With an error there may still be a run: what was
-// measured is kept.
+// driven runs a session with its one load to the end and returns the recorded
+// run and what the driver counted. With an error there may still be a run: what
+// was measured is kept. A load too short for a run to be kept has none.
 func driven(ctx context.Context, o trial.Options, f *follower) (*trial.Run, workload.Result, error) {
 	s := trial.NewSession(o)
 	last, err := follow(ctx, s, f, loadOver(o.First.Scenario.Name))
@@ -141,10 +141,10 @@ func driven(ctx context.Context, o trial.Options, f *follower) (*trial.Run, work
 		}
 	}
 	if last.Run == nil || last.Run.Path == "" {
-		if err == nil && ctx.Err() == nil {
+		if err == nil && ctx.Err() == nil && s.Result().Elapsed == 0 {
 			err = errors.New("the load ended before anything was measured")
 		}
-		return nil, workload.Result{}, err
+		return nil, s.Result(), err
 	}
 	run, readErr := trial.Read(last.Run.Path)
 	return run, s.Result(), errors.Join(err, readErr)

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"pgtlb/workload"
 )
 
 // repeat says how to do the same again, in lines for a shell. A session's
@@ -12,7 +14,7 @@ import (
 // is made from what the run had: scenario, rows, pages, clients, seed, length.
 // seconds is the measured length, for loads that were stopped by hand.
 func repeat(m Meta, seconds float64) []string {
-	if !m.Lab || len(m.Loads) == 0 {
+	if !m.Lab || len(m.Loads) == 0 || ofScripts(m.Loads[0]) {
 		if m.Command == "" {
 			return []string{}
 		}
@@ -31,6 +33,12 @@ func repeat(m Meta, seconds float64) []string {
 	}
 	length := max(1, int(math.Round(seconds)))
 	return []string{command("bench", l.Scenario, "--lab", labFlags(m), "-c", strconv.Itoa(l.Clients), "-T", strconv.Itoa(length))}
+}
+
+// ofScripts tells of a load that is no scenario of the list.
+func ofScripts(l LoadMeta) bool {
+	_, err := workload.Find(l.Scenario)
+	return err != nil
 }
 
 // command writes a command line from words and lists of words.

@@ -22,6 +22,7 @@ type Asked struct {
 	Progress     bool
 	Duration     time.Duration // 0 where none was given
 	Transactions int64         // of each client; 0 where none was given
+	Threads      int           // asked for; 0 is the driver's choice
 	MaxTries     int           // as in workload.Load
 	Rate         float64
 	LatencyLimit time.Duration
@@ -31,7 +32,7 @@ type Asked struct {
 func AskedOf(l workload.Load, w workload.Work) Asked {
 	return Asked{
 		PerCommand: w.PerCommand, Reconnect: w.Reconnect, Progress: l.Report != nil, Scale: l.Values["scale"],
-		Duration: l.Duration, Transactions: l.Transactions, MaxTries: l.MaxTries, Rate: l.Rate, LatencyLimit: l.LatencyLimit,
+		Threads: l.Threads, Duration: l.Duration, Transactions: l.Transactions, MaxTries: l.MaxTries, Rate: l.Rate, LatencyLimit: l.LatencyLimit,
 	}
 }
 
@@ -106,8 +107,11 @@ func (b Bench) head(line text, a Asked) {
 		line("query mode: %s", b.Mode)
 	}
 	line("number of clients: %d", b.Clients)
-	if b.Threads > 0 {
+	switch {
+	case b.Threads > 0:
 		line("number of threads: %d", b.Threads)
+	case a.Pgbench && a.Threads > 0: // what pgbench would have had; see the driver below
+		line("number of threads: %d", min(a.Threads, b.Clients))
 	}
 	if n := a.tries(); n > 0 {
 		line("maximum number of tries: %d", n)

@@ -49,8 +49,8 @@ func (b Bench) beyond(line text, a Asked) {
 	for _, state := range keys(b.FailedBy, nil) {
 		line("failed with SQLSTATE %s: %d", state, b.FailedBy[state])
 	}
-	for _, c := range b.Aborted {
-		line("client %d ended early: %s", c.Client, probes.Clean(c.Error))
+	if n := len(b.Aborted); n > 0 {
+		line("clients that ended early: %d of %d", n, b.Clients)
 	}
 }
 
@@ -78,6 +78,10 @@ func WriteObservedText(w io.Writer, o Observed) error {
 
 // text writes server, counters, page tables, huge pages and what is missing.
 func (o Observed) text(line func(format string, args ...any)) {
+	if o.Run == "" {
+		line("run: not kept; it was too short for figures of the server")
+		return
+	}
 	line("server: PostgreSQL %s, %s", orNone(o.Server), orNone(probes.Clean(o.meta.Server.Where)))
 	line("measured: %s", Seconds(o.DurationS))
 	for _, id := range []string{
@@ -101,10 +105,6 @@ func (o Observed) text(line func(format string, args ...any)) {
 	}
 	for _, g := range gapTexts(o.Gaps) {
 		line("gap: %s", probes.Clean(g))
-	}
-	if o.Run == "" {
-		line("run: not kept, it was too short")
-		return
 	}
 	line("run: %s", o.Run)
 }
