@@ -111,7 +111,7 @@ func (sc *scene) tablesPane() pane {
 	}
 	p.figs = sc.nowFig(sc.now(probes.PageTables, ""), trial.Memory, stOne, "", 0)
 	if filled != "" {
-		p.shorter = []string{"Tables"}
+		p.shorter, p.tight = []string{"Tables"}, [][]fig{p.figs}
 		p.figs = append(p.figs, fig{"│ server " + filled, stValue, 1})
 	}
 	if largest := sc.now(probes.PageTableMaxBackend, ""); largest.OK() {

@@ -45,7 +45,7 @@ func TestLoadOnAServerOfOthers(t *testing.T) {
 	w.press("y")
 	w.waitText("1 running", "running 00:", "Apdex")
 	w.press("q")
-	w.waitText("Page tables")
+	w.waitText("s sort: page tables")
 	w.press("q")
 	w.waitText("A load is running")
 	w.press("y")
