@@ -106,6 +106,7 @@ func (a *app) calibration(cmd *cobra.Command, l *labFlags, c *calibrateFlags) (c
 	if lab.Cluster.Server, err = l.find(cmd.Context(), a); err != nil {
 		return o, err
 	}
+	schedule(c.threads)
 	o.Lab, o.Threads, o.Rounds, o.Roots = lab.Cluster, c.threads, c.rounds, probes.SystemRoots()
 	say := &follower{progress: a.err}
 	o.Say = func(line string) { say.say("%s", line) }

@@ -8,17 +8,21 @@ import (
 	"pgtlb/workload"
 )
 
-// startAllowed asks before a load is started on a server that pgtlb did not
-// make, each time.
+// startAllowed counts the server's sessions and asks before a load is started on
+// a server that pgtlb did not make, each time.
 func (s *Session) startAllowed(ctx context.Context, l *load) {
-	if err := s.crowded(l); err != nil {
-		s.notify(true, l.what.Scenario.Name+": "+err.Error())
-		return
-	}
-	q := s.allowQuestion(l)
+	clients := l.what.Clients
 	l.status, l.detail = LoadStarting, "waits for your answer"
 	s.job(func() {
-		yes := s.question(ctx, q)
+		yes := false
+		room, err := s.room(ctx)
+		if err == nil {
+			err = room.Check(clients)
+		}
+		if err == nil {
+			var q Question
+			yes = s.query(func() { q = s.allowQuestion(l, room) }) && s.question(ctx, q)
+		}
 		s.post(func() {
 			switch {
 			case l.status != LoadStarting || l.drive != nil: // it was stopped meanwhile
@@ -27,12 +31,25 @@ func (s *Session) startAllowed(ctx context.Context, l *load) {
 			default:
 				l.status, l.detail = LoadStopped, ""
 			}
+			if err != nil {
+				s.notify(true, l.what.Scenario.Name+": "+err.Error())
+			}
 		})
 	})
 }
 
+// room counts the sessions of the server.
+func (s *Session) room(ctx context.Context) (workload.Connections, error) {
+	conn, err := s.connectAs(setupName)(ctx)
+	if err != nil {
+		return workload.Connections{}, err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	return workload.Room(ctx, conn)
+}
+
 // allowQuestion names host, database, clients and size of a load.
-func (s *Session) allowQuestion(l *load) Question {
+func (s *Session) allowQuestion(l *load, room workload.Connections) Question {
 	server, name := s.st.Server, l.what.Scenario.Name
 	q := Question{
 		Text: fmt.Sprintf("Start %s on a server that pgtlb did not make?", name),
@@ -41,54 +58,13 @@ func (s *Session) allowQuestion(l *load) Question {
 	q.Detail = []string{
 		fmt.Sprintf("server: %s, PostgreSQL %s", server.Where, server.Version),
 		fmt.Sprintf("database: %s, as user %s", server.Database, server.User),
-		"clients: " + s.clientsText(l),
+		fmt.Sprintf("clients: %s; the server allows %d and has %d now", plural(l.what.Clients, "connection"), room.Max, room.InUse),
 	}
 	if size := sizeText(l); size != "" {
 		q.Detail = append(q.Detail, "data: "+size)
 	}
 	q.Detail = append(q.Detail, "It takes CPU time, memory and I/O from all else that this server does, until it is stopped.")
 	return q
-}
-
-// clientsText says how many connections the load opens, and how many there are.
-func (s *Session) clientsText(l *load) string {
-	text := plural(l.what.Clients, "connection")
-	if most := s.st.Server.MaxConnections; most > 0 {
-		text += fmt.Sprintf("; the server allows %d", most)
-	}
-	if n, ok := s.sessions(); ok {
-		text += fmt.Sprintf(" and has %d now", n)
-	}
-	return text
-}
-
-// sessions counts the client sessions of the server, pgtlb's own left out.
-func (s *Session) sessions() (n int, ok bool) {
-	for i := len(s.tl.history) - 1; i >= 0; i-- {
-		f := &s.tl.history[i]
-		if f.TooShort {
-			continue
-		}
-		for b := range f.Backends {
-			if f.Backends[b].Role == clientRole && !f.Backends[b].Own {
-				n++
-			}
-		}
-		return n, len(f.Backends) > 0
-	}
-	return 0, false
-}
-
-// crowded refuses clients that would take connections which are reserved for
-// superusers, or which others use.
-func (s *Session) crowded(l *load) error {
-	used, known := s.sessions()
-	free := clientLimit(s.st.Server.MaxConnections) - used
-	if !known || s.st.Server.MaxConnections == 0 || l.what.Clients <= free {
-		return nil
-	}
-	return fmt.Errorf("%s do not fit: max_connections is %d, %d are in use and %d stay free for superusers and pgtlb; set %s to at most %d",
-		plural(l.what.Clients, "client"), s.st.Server.MaxConnections, used, connectionsLeft, paramClients, max(0, free))
 }
 
 // sizeText says what the load works on, and what is made where it is not there
