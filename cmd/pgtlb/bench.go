@@ -183,7 +183,7 @@ func (b *benchFlags) checkRanges() error {
 	case b.maxTries < 0:
 		return fmt.Errorf("invalid number of maximum tries: %q", fmt.Sprint(b.maxTries))
 	}
-	return b.load.check()
+	return errors.Join(b.lab.checkRows(), b.load.check())
 }
 
 // maxScale is where pgbench's branch numbers, a 32-bit integer, end.

@@ -51,8 +51,8 @@ func (l *labFlags) addFlags(cmd *cobra.Command) {
 // options checks the flags. The server programs are found by find, once all
 // else has been checked: it may install them.
 func (l *labFlags) options() (trial.LabOptions, error) {
-	if l.rows < 1 {
-		return trial.LabOptions{}, fmt.Errorf("--rows %d: the table needs at least 1 row", l.rows)
+	if err := l.checkRows(); err != nil {
+		return trial.LabOptions{}, err
 	}
 	pages, err := lab.ParsePages(l.pages)
 	if err != nil {
@@ -76,6 +76,13 @@ func (l *labFlags) options() (trial.LabOptions, error) {
 			Reserve: l.reserve, OSUser: l.osUser, Keep: l.keep},
 		Rows: l.rows, Seed: l.seed,
 	}, nil
+}
+
+func (l *labFlags) checkRows() error {
+	if l.rows < 1 {
+		return fmt.Errorf("--rows %d: the table needs at least 1 row", l.rows)
+	}
+	return nil
 }
 
 // find finds the server programs or, where there are none, offers to install

@@ -5,8 +5,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-
-	"pgtlb/workload"
 )
 
 // repeat says how to do the same again, in lines for a shell. A session's
@@ -35,10 +33,11 @@ func repeat(m Meta, seconds float64) []string {
 	return []string{command("bench", l.Scenario, "--lab", labFlags(m), "-c", strconv.Itoa(l.Clients), "-T", strconv.Itoa(length))}
 }
 
-// ofScripts tells of a load that is no scenario of the list.
+// ofScripts tells of a load of pgbench's scripts, which alone has a scale: its
+// flags are in the command line only.
 func ofScripts(l LoadMeta) bool {
-	_, err := workload.Find(l.Scenario)
-	return err != nil
+	_, scaled := l.Params["scale"]
+	return scaled
 }
 
 // command writes a command line from words and lists of words.

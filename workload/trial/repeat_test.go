@@ -35,6 +35,10 @@ func TestRepeat(t *testing.T) {
 		"two loads": {lab(func(m *Meta) { m.Loads = append(m.Loads, LoadMeta{Scenario: "join-aggregate", Clients: 4}) }), []string{
 			"pgtlb lab --scenario point-select --rows 6000000 --shared-buffers 2GB --pages 4kB --random-seed 1 -c 8",
 			"# then start join-aggregate (4 clients) with its key"}},
+		"scripts": {lab(func(m *Meta) {
+			m.Loads[0].Scenario, m.Loads[0].Params = "select-only", map[string]int64{"scale": 5}
+			m.Command = "pgtlb bench -S -s 5 -c 4 --lab"
+		}), []string{"pgtlb bench -S -s 5 -c 4 --lab"}},
 		"no lab":    {Meta{Command: "pgtlb record -T 60"}, []string{"pgtlb record -T 60"}},
 		"not known": {Meta{}, []string{}},
 		"hostile": {lab(func(m *Meta) { m.Loads[0].Scenario = "x; rm -rf ~"; m.Pages = "$(y)" }), []string{
