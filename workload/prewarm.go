@@ -160,7 +160,9 @@ func ensureExtension(ctx context.Context, conn *pgx.Conn, name string) (schema s
 		return "", err
 	}
 	defer unlockSetup(ctx, conn)
-	err = exec(ctx, conn.PgConn(), "CREATE EXTENSION IF NOT EXISTS "+name+" SCHEMA "+Schema)
+	if err = ensureSchema(ctx, conn); err == nil {
+		err = exec(ctx, conn.PgConn(), "CREATE EXTENSION IF NOT EXISTS "+name+" SCHEMA "+Schema)
+	}
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) && !conn.IsClosed() && ctx.Err() == nil {
 		return "", &probes.Unavailable{

@@ -14,9 +14,12 @@ import (
 
 // prepareLab makes the private server with its data. It is a job.
 func (s *Session) prepareLab(ctx context.Context) error {
-	s.post(func() {
-		s.steps.plan("find server", "initdb", "start", "connect", "load", "index", "analyze", "prewarm")
-	})
+	data := s.labData()
+	plan := []string{"find server", "initdb", "start", "connect"}
+	if data != nil {
+		plan = append(plan, "load", "index", "analyze", "prewarm")
+	}
+	s.post(func() { s.steps.plan(plan...) })
 	lines, err := lab.Sweep(ctx, lab.SweepOptions{})
 	s.post(func() {
 		for _, l := range lines {
@@ -35,13 +38,14 @@ func (s *Session) prepareLab(ctx context.Context) error {
 	if err := s.joinLab(ctx, cluster); err != nil {
 		return err
 	}
-	data := s.labData()
-	connect := s.connectAs(setupName)
-	if err := data.Setup(ctx, connect, s.progress); err != nil {
-		return err
-	}
-	if err := s.warmUp(ctx, connect); err != nil {
-		return err
+	if data != nil {
+		connect := s.connectAs(setupName)
+		if err := data.Setup(ctx, connect, s.progress); err != nil {
+			return err
+		}
+		if err := s.warmUp(ctx, connect); err != nil {
+			return err
+		}
 	}
 	s.post(func() {
 		s.ready()
@@ -50,9 +54,19 @@ func (s *Session) prepareLab(ctx context.Context) error {
 	return nil
 }
 
-// labData is what every lab is filled with.
-func (s *Session) labData() workload.Dataset {
-	return workload.Dataset{Rows: s.o.Lab.Rows, Seed: s.o.Lab.Seed}
+// labData is what a lab is filled with before it is ready: the tables of its
+// first load. It is nil where that load has none of these, and makes its own when it
+// starts, as every load does that is started later.
+func (s *Session) labData() *workload.Dataset {
+	if s.o.First.Scenario.Name == "" {
+		return &workload.Dataset{Rows: s.o.Lab.Rows, Seed: s.o.Lab.Seed}
+	}
+	first := s.o.First
+	var err error
+	if first.Values, err = first.Scenario.Resolve(first.Values); err != nil {
+		return nil // the load says so when it starts
+	}
+	return datasetOf(&first)
 }
 
 // ready ends the preparing.
@@ -89,7 +103,7 @@ func (s *Session) joinLab(ctx context.Context, cluster *lab.Cluster) error {
 
 // warmUp prewarms and measures the dataset.
 func (s *Session) warmUp(ctx context.Context, connect workload.Connect) error {
-	warm, err := workload.Prewarm(ctx, connect, []workload.Data{s.labData()}, s.progress)
+	warm, err := workload.Prewarm(ctx, connect, []workload.Data{workload.Dataset{}}, s.progress)
 	if err != nil {
 		return err
 	}
@@ -195,7 +209,12 @@ func (s *Session) changePages(ctx context.Context, cluster *lab.Cluster, pages l
 	if err := s.joinLab(ctx, cluster); err != nil {
 		return errors.Join(change, err)
 	}
-	return errors.Join(change, s.warmUp(ctx, s.connectAs(setupName)))
+	made := false
+	s.query(func() { made = s.st.Dataset != nil })
+	if made {
+		change = errors.Join(change, s.warmUp(ctx, s.connectAs(setupName)))
+	}
+	return change
 }
 
 // checkPool finds out whether the pool has the pages and, where it does not but

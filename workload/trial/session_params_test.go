@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -143,24 +144,6 @@ func TestScenariosRunTogether(t *testing.T) {
 	}
 }
 
-// TestClientsThatDoNotFit are refused before anything is asked.
-func TestClientsThatDoNotFit(t *testing.T) {
-	s := NewSession(Options{Mode: Watching, AllowLoad: true})
-	s.st.Phase, s.st.Server.MaxConnections = Ready, 100
-	f := probes.Frame{}
-	for range 85 {
-		f.Backends = append(f.Backends, probes.BackendRow{Backend: probes.Backend{Role: clientRole}})
-	}
-	s.tl.add(f)
-	s.toggle(t.Context(), 1) // 8 clients, 100 - 85 - 8 are free
-	if n := s.st.Notices; len(n) != 1 || !strings.Contains(n[0].Text, "8 clients do not fit: max_connections is 100, 85 are in use") || !strings.HasSuffix(n[0].Text, "at most 7") {
-		t.Errorf("%+v", n)
-	}
-	if s.loads[0].status != LoadStopped {
-		t.Errorf("the load is %s", s.loads[0].status)
-	}
-}
-
 // TestEveryLoadShowsItself: script and parameters of each scenario, none of which
 // has a parameter that every load has.
 func TestEveryLoadShowsItself(t *testing.T) {
@@ -289,6 +272,23 @@ func TestAllowedLoad(t *testing.T) {
 	if err := conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = 'pgtlb')").Scan(&made); err != nil || made {
 		t.Errorf("after a no the schema exists: %v, %v", made, err)
 	}
+
+	for range 12 {
+		other, err := pgx.ConnectConfig(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = other.Close(t.Context()) }()
+	}
+	most := strconv.Itoa(clientLimit(st.Server.MaxConnections))
+	x.s.Do(SetParam{Key: 2, Name: "clients", Value: most})
+	x.s.Do(ToggleLoad{Key: 2})
+	st = x.until("the refusal", func(st *State) bool {
+		return slices.ContainsFunc(st.Notices, func(n Notice) bool {
+			return n.Error && strings.Contains(n.Text, "join-aggregate: "+most+" clients do not fit, there is room for ")
+		})
+	})
+	x.status(2, LoadStopped)
 
 	custom := len(st.Loads)
 	x.s.Do(SetParam{Key: custom, Name: "script", Value: write(t, "one.sql", "SELECT 1;\n")})
