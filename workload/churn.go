@@ -1,5 +1,7 @@
 package workload
 
+import "pgtlb/workload/script"
+
 // Churn gives each transaction a session of its own.
 func Churn() Scenario {
 	return Scenario{
@@ -16,7 +18,7 @@ func Churn() Scenario {
 		Work: func(Values) (Work, error) {
 			// Nothing is set per session: that would be one more query of each transaction.
 			w := oneScript("churn", churnScript)
-			w.Session, w.Mode, w.Reconnect = nil, 0, true
+			w.Session, w.Mode, w.Reconnect = nil, script.Simple, true
 			return w, nil
 		},
 	}
