@@ -122,34 +122,48 @@ func one(t testing.TB, conn *pgx.Conn, sql string, args ...any) string {
 	return s
 }
 
-// TestServer runs everything that needs a server, on each version there is.
+// TestServer runs everything that needs a server: all of it on the system's, and
+// on another version what a version can change. With -short only the system's is used, without
+// the comparison with pgbench.
 func TestServer(t *testing.T) {
 	system := systemServer(t)
-	t.Run("system", func(t *testing.T) { onServer(t, system, againstPgbench) })
-	t.Run("portable", func(t *testing.T) { onServer(t, portableServer(t, system.Major), nil) })
+	t.Run("system", func(t *testing.T) {
+		s := startServer(t, system, nil)
+		if !testing.Short() {
+			againstPgbench(t, s)
+		}
+		run(t, s, versionTests())
+		run(t, s, driverTests())
+	})
+	t.Run("portable", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("need: a run without -short")
+		}
+		run(t, startServer(t, portableServer(t, system.Major), nil), versionTests())
+	})
 }
 
-// onServer runs the tests on one server; more come first.
-func onServer(t *testing.T, with lab.Server, more func(*testing.T, server)) {
-	s := startServer(t, with, nil)
-	if more != nil {
-		more(t, s)
+type serverTest struct {
+	name string
+	run  func(*testing.T, server)
+}
+
+func run(t *testing.T, s server, tests []serverTest) {
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) { test.run(t, s) })
 	}
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, server)
-	}{
+}
+
+// versionTests are about data and SQL, which depend on the server's version.
+func versionTests() []serverTest {
+	return []serverTest{
 		{"set-up is idempotent", testIdempotent},
 		{"what the tables are", testTables},
 		{"changes are noticed", testChangesNoticed},
-		{"fingerprint follows the seed", testFingerprint},
 		{"foreign objects are kept", testForeignKept},
 		{"cancelled set-up leaves nothing", testCancelledSetup},
-		{"unfinished tables are removed", testUnfinishedRemoved},
-		{"two set-ups at once", testTwoSetups},
 		{"size", testSize},
 		{"prewarm", testPrewarm},
-		{"prewarm without the extension", testPrewarmUnavailable},
 		{"every scenario", testEveryScenario},
 		{"own tables", testOwnTables},
 		{"own tables are the same everywhere", testSameEverywhere},
@@ -159,12 +173,22 @@ func onServer(t *testing.T, with lab.Server, more func(*testing.T, server)) {
 		{"report makes temporary files", testReportFiles},
 		{"row security hides rows", testRowSecurity},
 		{"role of row security", testReaderRole},
-		{"idle crowd touches everything once", testIdleTouches},
 		{"cleanup", testCleanup},
 		{"cleanup keeps a role in use", testRoleInUse},
 		{"room for connections", testRoom},
-		{"join result", testJoinResult},
 		{"cancel in a long query", testCancelLongQuery},
+	}
+}
+
+// driverTests are about pgtlb's own side.
+func driverTests() []serverTest {
+	return []serverTest{
+		{"fingerprint follows the seed", testFingerprint},
+		{"unfinished tables are removed", testUnfinishedRemoved},
+		{"two set-ups at once", testTwoSetups},
+		{"prewarm without the extension", testPrewarmUnavailable},
+		{"idle crowd touches everything once", testIdleTouches},
+		{"join result", testJoinResult},
 		{"cancel on a hung server", testHung},
 		{"transaction in flight is finished", testInFlight},
 		{"failed transactions are counted", testFailedCounted},
@@ -175,7 +199,5 @@ func onServer(t *testing.T, with lab.Server, more func(*testing.T, server)) {
 		{"too few connections", testTooFewConnections},
 		{"started once, before the first transaction", testStarted},
 		{"server gone", testServerGone}, // last: the server is gone after it
-	} {
-		t.Run(test.name, func(t *testing.T) { test.run(t, s) })
 	}
 }

@@ -12,6 +12,9 @@ import (
 // on a server that pgtlb did not make, after a question, and stopping the screen
 // asks.
 func TestLoadOnAServerOfOthers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("need: more time than -short leaves")
+	}
 	box := newSandbox(t)
 	s := box.open(100, 30, smallLab(t, "--scenario", "none")...)
 	s.waitText("○ 1 point-select")

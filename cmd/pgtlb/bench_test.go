@@ -111,6 +111,9 @@ func (f *foreign) file(name, text string) {
 
 // TestBenchInPlaceOfPgbench drives a server that pgtlb did not start.
 func TestBenchInPlaceOfPgbench(t *testing.T) {
+	if testing.Short() {
+		t.Skip("need: more time than -short leaves")
+	}
 	f := newForeign(t)
 	for _, test := range []struct {
 		name string

@@ -44,6 +44,9 @@ func calibration(t *testing.T, out string) *calibrate.Report {
 
 // TestCalibrate runs every part once.
 func TestCalibrate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("need: more time than -short leaves")
+	}
 	bindir := needPgbench(t)
 	box := newSandbox(t)
 	r := box.run(smallCalibration(bindir, "--rounds", "1", "-c", "2,3", "-M", "simple", "-j", "2", "--json")...)
@@ -84,6 +87,9 @@ func TestCalibrate(t *testing.T) {
 
 // TestCalibrateWithoutPgbench says what is missing and does the rest.
 func TestCalibrateWithoutPgbench(t *testing.T) {
+	if testing.Short() {
+		t.Skip("need: more time than -short leaves")
+	}
 	box := newSandbox(t)
 	bindir := filepath.Join(box.tmp, "bin") // the server's account must reach it
 	if err := os.Mkdir(bindir, 0o755); err != nil {
@@ -124,6 +130,9 @@ func TestCalibrateWithoutPgbench(t *testing.T) {
 
 // TestCalibrateInterrupted keeps the rounds that are complete.
 func TestCalibrateInterrupted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("need: more time than -short leaves")
+	}
 	box := newSandbox(t)
 	cmd := box.command(t.Context(), smallCalibration(debianBindir(t), "--only", "aa", "--rounds", "1000", "-c", "2", "--json")...)
 	var out bytes.Buffer
