@@ -329,6 +329,21 @@ func testWarmup(t *testing.T, s server) {
 	if res, err = NewRunner(NewMeter("test")).Run(t.Context(), load); err != nil || res.Warmup.Settled || res.Warmup.Elapsed < 50*time.Millisecond || res.Transactions != 30 {
 		t.Errorf("result %+v, %v", res, err)
 	}
+
+	// Cut short, it is apart all the same.
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	load.Warmup = &Warmup{Most: time.Minute, Over: func() bool { cancel(); return false }}
+	load.Warmed = func() { t.Error("warmed up, though it was cancelled") }
+	m = NewMeter("test")
+	res, err = NewRunner(m).Run(ctx, load)
+	if err != nil || !res.Cancelled || res.Warmup.Transactions == 0 || res.Warmup.Settled || res.Warmup.Latency.Count() != res.Warmup.Transactions ||
+		res.Transactions != 0 || res.Latency.Count() != 0 || res.Scripts[0].Latency.Count != 0 {
+		t.Errorf("cancelled in the warm-up: %+v, %+v, %v", res, res.Warmup, err)
+	}
+	if b, _ := m.Read(t.Context()); b.Readings[0].Value != float64(res.Warmup.Transactions) {
+		t.Errorf("the meter reads %+v after %d transactions", b.Readings, res.Warmup.Transactions)
+	}
 }
 
 func testReconnect(t *testing.T, s server) {
