@@ -40,7 +40,7 @@ func (s *Session) prepareLab(ctx context.Context) error {
 	if err := data.Setup(ctx, connect, s.progress); err != nil {
 		return err
 	}
-	if err := s.warmUp(ctx, connect); err != nil {
+	if err := s.prewarm(ctx, connect); err != nil {
 		return err
 	}
 	s.post(func() {
@@ -87,8 +87,8 @@ func (s *Session) joinLab(ctx context.Context, cluster *lab.Cluster) error {
 	return nil
 }
 
-// warmUp prewarms and measures the dataset.
-func (s *Session) warmUp(ctx context.Context, connect workload.Connect) error {
+// prewarm puts the dataset into shared buffers and measures it.
+func (s *Session) prewarm(ctx context.Context, connect workload.Connect) error {
 	warm, err := workload.Prewarm(ctx, connect, []workload.Data{s.labData()}, s.progress)
 	if err != nil {
 		return err
@@ -195,7 +195,7 @@ func (s *Session) changePages(ctx context.Context, cluster *lab.Cluster, pages l
 	if err := s.joinLab(ctx, cluster); err != nil {
 		return errors.Join(change, err)
 	}
-	return errors.Join(change, s.warmUp(ctx, s.connectAs(setupName)))
+	return errors.Join(change, s.prewarm(ctx, s.connectAs(setupName)))
 }
 
 // checkPool finds out whether the pool has the pages and, where it does not but
