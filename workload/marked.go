@@ -3,16 +3,12 @@ package workload
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 )
 
 // markPrefix begins the comment on every table and role that pgtlb makes.
 const markPrefix = "pgtlb "
-
-// IsMark tells whether a comment on a table or role is pgtlb's mark.
-func IsMark(comment string) bool { return strings.HasPrefix(comment, markPrefix) }
 
 // Object is something that pgtlb made, or that lies in its schema.
 type Object struct {

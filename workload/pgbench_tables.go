@@ -263,25 +263,22 @@ func (r *pgbenchRows) Read(p []byte) (int, error) {
 
 // Setup makes the tables, or finds them.
 func (t PgbenchTables) Setup(ctx context.Context, conns Connect, progress func(Progress)) error {
-	conn, err := conns(ctx)
+	err := underLock(ctx, conns, func(control *pgx.Conn) error {
+		found, err := FindPgbenchTables(ctx, control)
+		if err != nil || len(found) == len(pgbenchTables()) {
+			return err
+		}
+		for _, f := range found {
+			if !f.Ours {
+				return fmt.Errorf("%s is there, but not all of them, and pgtlb did not make it", f.Name)
+			}
+		}
+		return t.Make(ctx, conns, progress)
+	})
 	if err != nil {
 		return fmt.Errorf("setting up pgbench's tables: %w", err)
 	}
-	defer closeConn(ctx, conn)
-	if err := lockSetup(ctx, conn); err != nil {
-		return fmt.Errorf("setting up pgbench's tables: %w", err)
-	}
-	defer unlockSetup(ctx, conn)
-	found, err := FindPgbenchTables(ctx, conn)
-	if err != nil || len(found) == len(pgbenchTables()) {
-		return err
-	}
-	for _, f := range found {
-		if !f.Ours {
-			return fmt.Errorf("setting up pgbench's tables: %s is there, but not all of them, and pgtlb did not make it", f.Name)
-		}
-	}
-	return t.Make(ctx, conns, progress)
+	return nil
 }
 
 // Fingerprint is of what no script of pgbench's changes: the accounts and their

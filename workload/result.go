@@ -36,7 +36,7 @@ type Result struct {
 	// transactions; 0 without a rate.
 	LagMean, LagMax time.Duration
 	// Warmup is what came before the measured part; nil without one. Nothing of
-	// it is in the other figures.
+	// it is in the other figures but for Aborted.
 	Warmup *WarmupResult
 	// Threads drove the clients; DriverCPU is the CPU time they used, user and
 	// kernel, 0 where it was not measured.

@@ -305,31 +305,39 @@ func (l *loading) run(ctx context.Context, conns []*wire.Conn, d time.Duration, 
 const warmStep = time.Second
 
 // warmUp runs the clients before the measured part, and then forgets what they
-// did but for its sum.
+// did but for its sum, also where it was cut short.
 func (l *loading) warmUp(ctx context.Context, conns []*wire.Conn, res *Result) error {
 	if l.o.Warmup == nil {
 		return nil
 	}
 	w := &WarmupResult{}
 	res.Warmup = w
-	for w.Elapsed < l.o.Warmup.Most && !w.Settled {
-		s, err := l.run(ctx, conns, min(warmStep, l.o.Warmup.Most-w.Elapsed), 0)
-		w.Elapsed += s.Elapsed
-		if err != nil || s.Cancelled || s.Elapsed == 0 { // none of the clients is left
-			res.Cancelled = s.Cancelled
-			return err
-		}
-		w.Settled = l.o.Warmup.Over != nil && l.o.Warmup.Over()
-	}
+	whole, err := l.warmSteps(ctx, conns, res)
 	counts := l.meter.cut()
 	w.Transactions, w.Failed, w.Latency = counts.Transactions, counts.Failed, counts.Latency
 	for _, t := range l.tasks {
 		t.forget()
 	}
-	if l.o.Warmed != nil {
+	if whole && l.o.Warmed != nil {
 		l.o.Warmed()
 	}
-	return nil
+	return err
+}
+
+// warmSteps runs the clients until the warm-up is over; whole tells that nothing
+// ended it before.
+func (l *loading) warmSteps(ctx context.Context, conns []*wire.Conn, res *Result) (whole bool, err error) {
+	w := res.Warmup
+	for w.Elapsed < l.o.Warmup.Most && !w.Settled {
+		s, err := l.run(ctx, conns, min(warmStep, l.o.Warmup.Most-w.Elapsed), 0)
+		w.Elapsed += s.Elapsed
+		if err != nil || s.Cancelled || s.Elapsed == 0 { // none of the clients is left
+			res.Cancelled = s.Cancelled
+			return false, err
+		}
+		w.Settled = l.o.Warmup.Over != nil && l.o.Warmup.Over()
+	}
+	return true, nil
 }
 
 func (l *loading) recorder(thread int) wire.Recorder {

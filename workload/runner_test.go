@@ -60,6 +60,10 @@ func testEveryScenario(t *testing.T, s server) {
 			if again := setUp(); again != first {
 				t.Errorf("set up twice: %s, then %s", first, again)
 			}
+			work, err := scenario.Work(v)
+			if err != nil {
+				t.Fatal(err)
+			}
 			m := NewMeter(scenario.Name)
 			res, err := NewRunner(m).Run(t.Context(), Load{
 				Scenario: scenario, Values: v, Clients: min(4, scenario.Clients), Duration: testLoad, Seed: 1, Connect: conns,
@@ -69,7 +73,7 @@ func testEveryScenario(t *testing.T, s server) {
 			}
 			contended := res.FailedBy["40001"] + res.FailedBy["40P01"]
 			if res.TPS() <= 0 || res.Failed != contended || res.Latency.Count() != res.Transactions || res.Cancelled ||
-				res.InitialConnect <= 0 && res.Connections < res.Transactions || res.Elapsed < testLoad {
+				res.InitialConnect <= 0 != work.Reconnect || res.Connections > 0 != work.Reconnect || res.Elapsed < testLoad {
 				t.Errorf("result %+v", res)
 			}
 			b, err := m.Read(t.Context())
@@ -321,6 +325,21 @@ func testWarmup(t *testing.T, s server) {
 	load.Warmup = &Warmup{Most: 50 * time.Millisecond}
 	if res, err = NewRunner(NewMeter("test")).Run(t.Context(), load); err != nil || res.Warmup.Settled || res.Warmup.Elapsed < 50*time.Millisecond || res.Transactions != 30 {
 		t.Errorf("result %+v, %v", res, err)
+	}
+
+	// Cut short, it is apart all the same.
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	load.Warmup = &Warmup{Most: time.Minute, Over: func() bool { cancel(); return false }}
+	load.Warmed = func() { t.Error("warmed up, though it was cancelled") }
+	m = NewMeter("test")
+	res, err = NewRunner(m).Run(ctx, load)
+	if err != nil || !res.Cancelled || res.Warmup.Transactions == 0 || res.Warmup.Settled || res.Warmup.Latency.Count() != res.Warmup.Transactions ||
+		res.Transactions != 0 || res.Latency.Count() != 0 || res.Scripts[0].Latency.Count != 0 {
+		t.Errorf("cancelled in the warm-up: %+v, %+v, %v", res, res.Warmup, err)
+	}
+	if b, _ := m.Read(t.Context()); b.Readings[0].Value != float64(res.Warmup.Transactions) {
+		t.Errorf("the meter reads %+v after %d transactions", b.Readings, res.Warmup.Transactions)
 	}
 }
 

@@ -58,11 +58,6 @@ func (r *Rand) normal() float64 {
 	return math.Sqrt(-2*math.Log(u1)) * math.Sin(2*math.Pi*u2)
 }
 
-// Poisson is a waiting time of the Poisson process with this mean, rounded: the delays of pgbench's -R.
-func (r *Rand) Poisson(mean float64) int64 {
-	return int64(-math.Log(1-r.Float64())*mean + 0.5)
-}
-
 // Seeds hands out generators in pgbench's order: first one per client, then the default_seed (Uint64), then three per
 // thread (choice of script, throttling, sampling of the log). With the same seed and the same order, random functions
 // give the numbers that pgbench 15 and later gives.

@@ -9,9 +9,13 @@ import (
 )
 
 // startAllowed counts the server's sessions and asks before a load is started on
-// a server that pgtlb did not make, each time.
+// a server that pgtlb did not make, each time. An answer counts only for the start
+// that was asked about: a load that was stopped meanwhile may have other parameters.
 func (s *Session) startAllowed(ctx context.Context, l *load) {
 	clients := l.what.Clients
+	l.tries++
+	try := l.tries
+	waiting := func() bool { return l.tries == try && l.status == LoadStarting && l.drive == nil }
 	l.status, l.detail = LoadStarting, "waits for your answer"
 	s.job(func() {
 		yes := false
@@ -21,11 +25,17 @@ func (s *Session) startAllowed(ctx context.Context, l *load) {
 		}
 		if err == nil {
 			var q Question
-			yes = s.query(func() { q = s.allowQuestion(l, room) }) && s.question(ctx, q)
+			ask := false
+			s.query(func() {
+				if ask = waiting(); ask {
+					q = s.allowQuestion(l, room)
+				}
+			})
+			yes = ask && s.question(ctx, q)
 		}
 		s.post(func() {
 			switch {
-			case l.status != LoadStarting || l.drive != nil: // it was stopped meanwhile
+			case !waiting(): // it was stopped meanwhile
 			case yes && s.st.Phase == Ready && s.st.Unreachable == "":
 				s.startLoad(ctx, l)
 			default:

@@ -43,7 +43,7 @@ func (s *Session) prepareLab(ctx context.Context) error {
 		if err := data.Setup(ctx, connect, s.progress); err != nil {
 			return err
 		}
-		if err := s.warmUp(ctx, connect); err != nil {
+		if err := s.prewarm(ctx, connect); err != nil {
 			return err
 		}
 	}
@@ -101,8 +101,8 @@ func (s *Session) joinLab(ctx context.Context, cluster *lab.Cluster) error {
 	return nil
 }
 
-// warmUp prewarms and measures the dataset.
-func (s *Session) warmUp(ctx context.Context, connect workload.Connect) error {
+// prewarm puts the dataset into shared buffers and measures it.
+func (s *Session) prewarm(ctx context.Context, connect workload.Connect) error {
 	warm, err := workload.Prewarm(ctx, connect, []workload.Data{workload.Dataset{}}, s.progress)
 	if err != nil {
 		return err
@@ -212,7 +212,7 @@ func (s *Session) changePages(ctx context.Context, cluster *lab.Cluster, pages l
 	made := false
 	s.query(func() { made = s.st.Dataset != nil })
 	if made {
-		change = errors.Join(change, s.warmUp(ctx, s.connectAs(setupName)))
+		change = errors.Join(change, s.prewarm(ctx, s.connectAs(setupName)))
 	}
 	return change
 }

@@ -24,6 +24,7 @@ type load struct {
 	detail  string
 	drive   *drive // nil while stopped, and while it waits for the server or an answer
 	resume  bool   // it was ended for a restart and goes on afterwards
+	tries   int    // starts that a person was asked about; only the last counts
 
 	first  workload.Load // as the session began with it
 	apdexT time.Duration

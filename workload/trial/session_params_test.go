@@ -300,6 +300,19 @@ func TestAllowedLoad(t *testing.T) {
 		x.s.Do(Answer{ID: st.Question.ID, Yes: true})
 		x.status(key, LoadRunning)
 	}
+	x.s.Do(ToggleLoad{Key: 1})
+	x.status(1, LoadStopped)
+	x.s.Do(ToggleLoad{Key: 1})
+	first := x.until("the question", func(st *State) bool { return st.Question != nil }).Question.ID
+	x.s.Do(ToggleLoad{Key: 1}) // stopped before the answer, and started anew
+	x.s.Do(SetParam{Key: 1, Name: "clients", Value: "2"})
+	x.s.Do(ToggleLoad{Key: 1})
+	st = x.until("a question of its own", func(st *State) bool { return st.Question != nil && st.Question.ID != first })
+	if !strings.Contains(st.Question.Yes, "2 clients") {
+		t.Errorf("the question is %+v", st.Question)
+	}
+	x.s.Do(Answer{ID: st.Question.ID, Yes: true})
+	x.status(1, LoadRunning)
 	st = x.until("both to be measured", func(st *State) bool {
 		return !slices.ContainsFunc([]int{1, custom}, func(key int) bool {
 			l := st.Loads[key-1]

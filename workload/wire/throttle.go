@@ -11,7 +11,7 @@ import (
 // are a Poisson process. Any goroutine may draw.
 type throttle struct {
 	mu   sync.Mutex
-	mean time.Duration // between two starts; 0 is no rate
+	mean time.Duration // between two starts
 	next time.Duration // the latest start given out
 	rng  *rand.Rand
 }
