@@ -89,5 +89,6 @@ func (a *app) aborted(clients []workload.Aborted) error {
 		}
 		a.complain(fmt.Errorf("client %d aborted: %w", c.Client, a.showFault(c.Err)))
 	}
-	return &exitError{exitNo, errors.New("Run was aborted; the above results are incomplete.")} //nolint:staticcheck // pgbench's words
+	//lint:ignore ST1005 pgbench's words
+	return &exitError{exitNo, errors.New("Run was aborted; the above results are incomplete.")}
 }
