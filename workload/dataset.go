@@ -20,7 +20,7 @@ const DefaultRows = 1_000_000
 // indexes or the way values are made change: older data is then made anew.
 const definition = 1
 
-// Dataset is what the two table scenarios read: test_hp_table with Rows rows of
+// Dataset is what most scenarios read: test_hp_table with Rows rows of
 // ten bigint columns, random from Seed, and test_hp_categories. Both are
 // unlogged: a crash of the server empties them, which Setup notices.
 type Dataset struct {

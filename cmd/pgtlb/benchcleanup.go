@@ -58,7 +58,7 @@ func (a *app) benchCleanup(ctx context.Context, b *benchFlags, args []string) er
 		return err
 	}
 	if kept := len(all) - going; left > kept {
-		return &exitError{exitNo, fmt.Errorf("%s could not be removed", plural(left-kept, "object"))}
+		return &exitError{exitNo, fmt.Errorf("%s could not be removed", trial.Plural(left-kept, "object"))}
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func schedule(threads int) {
 func (a *app) benchRun(ctx context.Context, o trial.Options, asked trial.Asked, apdex time.Duration, asJSON bool) error {
 	run, load, err := driven(ctx, o, &follower{progress: a.err})
 	if run == nil && load.Elapsed > 0 {
-		run = unkept(o)
+		run = trial.Unkept(o.First)
 	}
 	if run != nil {
 		bench := trial.BuildBench(run, load, apdex)
@@ -77,20 +77,6 @@ func (a *app) benchRun(ctx context.Context, o trial.Options, asked trial.Asked, 
 	return outcome(ctx, err, load.Failed)
 }
 
-// unkept stands for the run of a load that was too short for one to be kept.
-func unkept(o trial.Options) *trial.Run {
-	l := o.First
-	meta := trial.LoadMeta{Scenario: l.Scenario.Name, Version: l.Scenario.Version, Params: l.Values, Clients: l.Clients, Seed: l.Seed,
-		DurationS: l.Duration.Seconds(), Transactions: l.Transactions, Rate: l.Rate}
-	if work, err := l.Scenario.Work(l.Values); err == nil {
-		meta.Mode = work.Mode.String()
-	}
-	if l.Mode != nil {
-		meta.Mode = l.Mode.String()
-	}
-	return &trial.Run{Meta: trial.Meta{Schema: trial.Schema, Kind: "load", Loads: []trial.LoadMeta{meta}}}
-}
-
 // mostAborted is how many clients are named that ended early.
 const mostAborted = 10
 
@@ -103,6 +89,6 @@ func (a *app) aborted(clients []workload.Aborted) error {
 		}
 		a.complain(fmt.Errorf("client %d aborted: %w", c.Client, a.showFault(c.Err)))
 	}
-	_, _ = fmt.Fprintln(a.err, "pgtlb: Run was aborted; the above results are incomplete.") // pgbench's words
-	return &exitError{exitNo, nil}
+	//lint:ignore ST1005 pgbench's words
+	return &exitError{exitNo, errors.New("Run was aborted; the above results are incomplete.")}
 }

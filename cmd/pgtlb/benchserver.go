@@ -65,7 +65,7 @@ func (a *app) ready(ctx context.Context, b *benchFlags, cfg *pgx.ConnConfig, w *
 		return err
 	}
 	if err := room.Check(w.load.Clients + ownSessions); err != nil {
-		return fmt.Errorf("%s and %d sessions of pgtlb's own: %w", plural(w.load.Clients, "client"), ownSessions, err)
+		return fmt.Errorf("%s and %d sessions of pgtlb's own: %w", trial.Plural(w.load.Clients, "client"), ownSessions, err)
 	}
 	vacuum := w.pgbench && !b.noVacuum
 	found, err := workload.FindPgbenchTables(ctx, s.conn)
@@ -133,7 +133,7 @@ func describe(w *benched) string {
 			what = strings.Join(names, ", ")
 		}
 	}
-	text := fmt.Sprintf("%s, %s", what, plural(l.Clients, "client"))
+	text := fmt.Sprintf("%s, %s", what, trial.Plural(l.Clients, "client"))
 	if l.Duration > 0 {
 		text += fmt.Sprintf(" for %.0f s", l.Duration.Seconds())
 	} else {
@@ -143,13 +143,6 @@ func describe(w *benched) string {
 		text += fmt.Sprintf(", %v per second", l.Rate)
 	}
 	return text
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // makes is what the load makes besides what its scripts do.

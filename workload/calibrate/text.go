@@ -36,7 +36,7 @@ func WriteText(w io.Writer, r *Report) error {
 	}
 	line("")
 	m := r.Machine
-	line("machine: %s, %s, %s, %s %s", m.Hostname, m.CPUModel, plural(m.CPUs, "CPU"), m.Kernel, m.Arch)
+	line("machine: %s, %s, %s, %s %s", m.Hostname, m.CPUModel, trial.Plural(m.CPUs, "CPU"), m.Kernel, m.Arch)
 	line("server: PostgreSQL %s, private, Unix socket, %s pages; point-select over %s rows", r.Server, r.Pages, trial.Number(float64(r.Rows)))
 	if r.Pgbench != "" {
 		line("pgbench: %s", r.Pgbench)

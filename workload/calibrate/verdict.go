@@ -58,14 +58,7 @@ func percent(v float64) string {
 
 // String is "8 clients, 1 thread, prepared".
 func (s Setting) String() string {
-	return plural(s.Clients, "client") + ", " + plural(s.Threads, "thread") + ", " + s.Mode
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return trial.Plural(s.Clients, "client") + ", " + trial.Plural(s.Threads, "thread") + ", " + s.Mode
 }
 
 // disturbedPct is the share of all CPUs' time above which something else that

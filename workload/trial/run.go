@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"pgtlb/probes"
+	"pgtlb/workload"
 )
 
 // Schema is the version of the run file format that this program writes.
@@ -75,6 +76,15 @@ type Dataset struct {
 	Seed             int64  `json:"seed"`
 	Fingerprint      string `json:"fingerprint,omitempty"`
 	FitsSharedBuffer bool   `json:"fits_shared_buffers"`
+}
+
+// Unkept stands for the run of a load that was too short for one to be kept.
+func Unkept(l workload.Load) *Run {
+	r := &Run{Meta: Meta{Schema: Schema, Kind: "load"}}
+	if m, err := loadMeta(&l); err == nil {
+		r.Meta.Loads = []LoadMeta{m}
+	}
+	return r
 }
 
 // End is the footer of a run.

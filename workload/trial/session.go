@@ -132,7 +132,7 @@ func (s *Session) Farewell() []string {
 	var lines []string
 	if n := len(s.recorded); n > 0 {
 		lines = append(lines, fmt.Sprintf("%s recorded, the last is %s; pgtlb report %s writes its report",
-			plural(n, "run"), s.recorded[n-1], s.recorded[n-1]))
+			Plural(n, "run"), s.recorded[n-1], s.recorded[n-1]))
 	}
 	switch {
 	case s.cluster == nil:
@@ -142,13 +142,6 @@ func (s *Session) Farewell() []string {
 		lines = append(lines, "the lab is removed: no process, directory or huge page of it is left")
 	}
 	return lines
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // stopPatience bounds closing the run, and then stopping the server.

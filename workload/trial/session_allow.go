@@ -63,12 +63,12 @@ func (s *Session) allowQuestion(l *load, room workload.Connections) Question {
 	server, name := s.st.Server, l.what.Scenario.Name
 	q := Question{
 		Text: fmt.Sprintf("Start %s on a server that pgtlb did not make?", name),
-		Yes:  fmt.Sprintf("start %s with %s", name, plural(l.what.Clients, "client")), No: "start nothing",
+		Yes:  fmt.Sprintf("start %s with %s", name, Plural(l.what.Clients, "client")), No: "start nothing",
 	}
 	q.Detail = []string{
 		fmt.Sprintf("server: %s, PostgreSQL %s", server.Where, server.Version),
 		fmt.Sprintf("database: %s, as user %s", server.Database, server.User),
-		fmt.Sprintf("clients: %s; the server allows %d and has %d now", plural(l.what.Clients, "connection"), room.Max, room.InUse),
+		fmt.Sprintf("clients: %s; the server allows %d and has %d now", Plural(l.what.Clients, "connection"), room.Max, room.InUse),
 	}
 	if size := sizeText(l); size != "" {
 		q.Detail = append(q.Detail, "data: "+size)
