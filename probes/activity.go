@@ -49,7 +49,7 @@ func (r activity) backend(ownPid int) Backend {
 		User:     Clean(r.user),
 		App:      Clean(r.app),
 		Query:    strings.TrimSpace(Clean(shorten(r.query))),
-		Own:      r.pid == ownPid || r.app == AppName || strings.HasPrefix(r.app, AppName+" setup"),
+		Own:      r.pid == ownPid || r.app == AppName || strings.HasPrefix(r.app, SetupName),
 	}
 	if r.waitEvent != "" {
 		b.Wait = Clean(r.waitType + ":" + r.waitEvent)

@@ -35,9 +35,6 @@ func (p Pool) Touched() int { return p.Total - p.Free }
 // also counts pages that are promised to running ones.
 func (p Pool) Available() int { return max(p.Free-p.Reserved, 0) }
 
-// Committed is the number of pages that hold memory or are promised to somebody.
-func (p Pool) Committed() int { return p.Total - p.Free + p.Reserved }
-
 // Persistent is the number an administrator set; the kernel adds surplus pages
 // to the total on its own.
 func (p Pool) Persistent() int { return p.Total - p.Surplus }

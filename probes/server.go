@@ -19,6 +19,10 @@ import (
 // they are recognised and left out of sums.
 const AppName = "pgtlb"
 
+// SetupName begins the application_name of pgtlb's sessions that set up, prewarm
+// and look around.
+const SetupName = AppName + " setup"
+
 const (
 	// statementTimeout bounds each of pgtlb's own statements on the server.
 	statementTimeout = 3 * time.Second

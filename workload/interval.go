@@ -15,12 +15,11 @@ type Interval struct {
 	LagMean                       time.Duration
 }
 
-// report calls Load.Report after each Load.Every until done closes.
-func (l *loading) report(done <-chan struct{}) {
-	start := time.Now()
+// report calls Load.Report after each Load.Every until done closes. What the
+// meter counted before start is in no report.
+func (l *loading) report(start time.Time, done <-chan struct{}) {
 	last := start
 	retried, retries := l.retried.Load(), l.retries.Load()
-	l.meter.interval() // what came before the beginning
 	tick := time.NewTicker(l.o.Every)
 	defer tick.Stop()
 	for {

@@ -57,18 +57,24 @@ func (c *Connections) narrow(of string, limit, used int) {
 	c.Limit = fmt.Sprintf("%s has CONNECTION LIMIT %d, %d of them in use", of, limit, used)
 }
 
-// Check returns an error where n more sessions do not fit, with all that decides it.
+// OwnSessions are those that a load's set-up and its watching need besides the
+// clients.
+const OwnSessions = 3
+
+// Check returns an error where n clients more, and pgtlb's own sessions, do not
+// fit, with all that decides it.
 func (c Connections) Check(n int) error {
+	most := max(0, c.Free-OwnSessions)
 	switch {
-	case n <= c.Free:
+	case n <= most:
 		return nil
 	case c.Limit != "":
-		return fmt.Errorf("%d clients do not fit, there is room for %d: %s; raise it or use fewer clients", n, c.Free, c.Limit)
+		return fmt.Errorf("%d clients do not fit, there is room for %d and %d sessions of pgtlb's own: %s; raise it or use fewer clients", n, most, OwnSessions, c.Limit)
 	}
 	kept := fmt.Sprintf("%d are reserved for superusers", c.Superusers)
 	if c.Reserved > 0 {
 		kept += fmt.Sprintf(", %d by reserved_connections", c.Reserved)
 	}
-	return fmt.Errorf("%d clients do not fit, there is room for %d: max_connections is %d, %s, %d are in use; raise max_connections or use fewer clients",
-		n, c.Free, c.Max, kept, c.InUse)
+	return fmt.Errorf("%d clients do not fit, there is room for %d and %d sessions of pgtlb's own: max_connections is %d, %s, %d are in use; raise max_connections or use fewer clients",
+		n, most, OwnSessions, c.Max, kept, c.InUse)
 }

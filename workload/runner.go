@@ -270,7 +270,9 @@ func (l *loading) measure(ctx context.Context, conns []*wire.Conn) (wire.Stats, 
 	if l.o.Report != nil {
 		var reports sync.WaitGroup
 		done := make(chan struct{})
-		reports.Go(func() { l.report(done) })
+		l.meter.interval() // what came before
+		start := time.Now()
+		reports.Go(func() { l.report(start, done) })
 		defer reports.Wait()
 		defer close(done)
 	}

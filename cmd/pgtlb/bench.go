@@ -129,6 +129,10 @@ func (b *benchFlags) check(scenario string) error {
 		return errors.New("an unlimited number of transaction tries can only be used with --latency-limit or a duration (-T)")
 	case scenario != "" && given("scale"):
 		return fmt.Errorf("--scale is of pgbench's tables; %s takes --rows and --param", scenario)
+	case scenario == "" && given("rows"):
+		return errors.New("--rows is of the scenarios' table; scripts have none, pgbench's tables take -s")
+	case b.vacuumAll && (b.inLab || scenario != ""):
+		return errors.New("--vacuum-all is of pgbench's tables on a server of your own: in a lab they are fresh, a scenario does not use them")
 	case scenario == "" && given("param"):
 		return errors.New("--param is for scenarios; scripts take -D name=value")
 	}

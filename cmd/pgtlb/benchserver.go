@@ -64,8 +64,8 @@ func (a *app) ready(ctx context.Context, b *benchFlags, cfg *pgx.ConnConfig, w *
 	if err != nil {
 		return err
 	}
-	if err := room.Check(w.load.Clients + ownSessions); err != nil {
-		return fmt.Errorf("%s and %d sessions of pgtlb's own: %w", trial.Plural(w.load.Clients, "client"), ownSessions, err)
+	if err := room.Check(w.load.Clients); err != nil {
+		return err
 	}
 	vacuum := w.pgbench && !b.noVacuum
 	found, err := workload.FindPgbenchTables(ctx, s.conn)
@@ -168,7 +168,7 @@ const lookTimeout = 15 * time.Second
 
 func connectServer(ctx context.Context, cfg *pgx.ConnConfig) (*server, error) {
 	own := cfg.Copy()
-	own.RuntimeParams["application_name"] = probes.AppName + " setup"
+	own.RuntimeParams["application_name"] = probes.SetupName
 	bounded, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	conn, err := pgx.ConnectConfig(bounded, own)
@@ -198,11 +198,7 @@ func (s *server) lines() []string {
 	}
 }
 
-// ownSessions are those that pgtlb has besides its clients and the one that
-// asks: one watches, one sets up.
-const ownSessions = 2
-
 // roomText says how many sessions there will be.
 func roomText(c workload.Connections, clients int) string {
-	return fmt.Sprintf("%d more, %d in use of %d (%d of them reserved)", clients+ownSessions, c.InUse, c.Max, c.Superusers+c.Reserved)
+	return fmt.Sprintf("%d more, %d in use of %d (%d of them reserved)", clients+workload.OwnSessions, c.InUse, c.Max, c.Superusers+c.Reserved)
 }

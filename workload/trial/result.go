@@ -194,9 +194,8 @@ func BuildBench(run *Run, load workload.Result, apdexT time.Duration) Bench {
 		b.Lag = &LagMS{milliseconds(load.LagMean), milliseconds(load.LagMax)}
 	}
 	b.detail(load)
-	if b.Latency = latencyMS(load.Latency); b.Latency != nil {
-		b.Apdex = apdex(load.Latency, load.Failed, apdexT)
-	}
+	b.Latency = latencyMS(load.Latency)
+	b.Apdex = apdex(load.Latency, load.Failed, apdexT)
 	if w := load.Warmup; w != nil {
 		b.Warmup = &WarmupShare{Seconds: w.Elapsed.Seconds(), Transactions: w.Transactions, Failed: w.Failed, TPS: w.TPS(),
 			Latency: latencyMS(w.Latency), Settled: w.Settled}
@@ -282,13 +281,20 @@ func counted(m probes.Metric, f Figure, transactions float64) Counted {
 	return c
 }
 
-// apdex scores the latencies against a threshold.
+// apdex scores the latencies against a threshold; it is nil where no transaction
+// came to an end.
 func apdex(h *probes.Histogram, failed int64, t time.Duration) *Apdex {
 	if t <= 0 {
 		t = DefaultApdexT
 	}
+	if h == nil {
+		h = probes.NewHistogram()
+	}
 	satisfied, tolerating := h.AtMost(t), h.AtMost(4*t)
 	all := float64(h.Count() + failed)
+	if all == 0 {
+		return nil
+	}
 	score := (float64(satisfied) + float64(tolerating-satisfied)/2) / all
 	return &Apdex{TMS: milliseconds(t), Score: score, Rating: rating(score)}
 }

@@ -40,7 +40,7 @@ func (b Bench) beyond(line text, a Asked) {
 	if b.ClientCPU != nil {
 		line("client CPU time = %.2f us per transaction", *b.ClientCPU)
 	}
-	if b.Driver != nil && !b.Driver.Direct {
+	if b.Driver != nil && !b.Driver.Direct && b.Connections == 0 {
 		line("driver: slower than it can be: %s", probes.Clean(b.Driver.Why))
 	}
 	if w := b.Warmup; w != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"pgtlb/probes"
 	"pgtlb/workload"
 )
 
@@ -50,7 +51,7 @@ func (s *Session) startAllowed(ctx context.Context, l *load) {
 
 // room counts the sessions of the server.
 func (s *Session) room(ctx context.Context) (workload.Connections, error) {
-	conn, err := s.connectAs(setupName)(ctx)
+	conn, err := s.connectAs(probes.SetupName)(ctx)
 	if err != nil {
 		return workload.Connections{}, err
 	}

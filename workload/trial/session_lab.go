@@ -39,7 +39,7 @@ func (s *Session) prepareLab(ctx context.Context) error {
 		return err
 	}
 	if data != nil {
-		connect := s.connectAs(setupName)
+		connect := s.connectAs(probes.SetupName)
 		if err := data.Setup(ctx, connect, s.progress); err != nil {
 			return err
 		}
@@ -212,7 +212,7 @@ func (s *Session) changePages(ctx context.Context, cluster *lab.Cluster, pages l
 	made := false
 	s.query(func() { made = s.st.Dataset != nil })
 	if made {
-		change = errors.Join(change, s.prewarm(ctx, s.connectAs(setupName)))
+		change = errors.Join(change, s.prewarm(ctx, s.connectAs(probes.SetupName)))
 	}
 	return change
 }
@@ -268,10 +268,6 @@ func (s *Session) pagesChanged(ctx context.Context, pages lab.Pages, err error) 
 	s.ready()
 	s.startWaiting(ctx)
 }
-
-// setupName is the application name of sessions that set up, prewarm and look
-// around; like the watching ones they are left out of sums.
-const setupName = probes.AppName + " setup"
 
 // connectAs opens connections to the session's server under an application name.
 func (s *Session) connectAs(name string) workload.Connect {

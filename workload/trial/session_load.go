@@ -294,7 +294,7 @@ func (s *Session) setUp(ctx context.Context, l *load, d *drive, what *workload.L
 	if len(data) == 0 {
 		return nil
 	}
-	connect := s.connectAs(setupName)
+	connect := s.connectAs(probes.SetupName)
 	progress := func(p workload.Progress) {
 		s.post(func() {
 			if l.status == LoadStarting {

@@ -143,8 +143,9 @@ const (
 )
 
 // connectionsLeft is what a load leaves of max_connections: the default of
-// superuser_reserved_connections and pgtlb's own sessions.
-const connectionsLeft = 3 + 5
+// superuser_reserved_connections, and pgtlb's own sessions. workload.Room counts exactly,
+// when the load starts.
+const connectionsLeft = 3 + workload.OwnSessions
 
 // clientLimit is how many clients a load can have; 0 where it is not known.
 func clientLimit(maxConnections int) int {
@@ -294,7 +295,7 @@ func (s *Session) score() {
 	for _, l := range s.loads {
 		name := l.what.Scenario.Name
 		h := run.Summary.Latency[name]
-		if l.status != LoadRunning || h == nil || h.Count() == 0 {
+		if l.status != LoadRunning {
 			continue
 		}
 		l.apdex = apdex(h, int64(run.Summary.Of(probes.Failed, name).Total), l.apdexT)

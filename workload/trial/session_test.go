@@ -206,7 +206,7 @@ func TestEveryRunHasTheSameLoadsFromStartToEnd(t *testing.T) {
 						if p.Role == clientRole && !p.Own && !strings.HasPrefix(p.App, "pgtlb ") {
 							t.Errorf("run %s counts the session %q", r.Meta.Name, p.App)
 						}
-						if p.App == setupName && !p.Own {
+						if p.App == probes.SetupName && !p.Own {
 							t.Errorf("a set-up session is counted in run %s", r.Meta.Name)
 						}
 					}
