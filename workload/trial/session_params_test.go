@@ -43,7 +43,7 @@ func TestSetParam(t *testing.T) {
 		{"rows", "1e4", "2000", `rows must be a whole number, not "1e4"`},
 		{"data_seed", "-3", "-3", ""},
 		{"clients", "92", "92", ""},
-		{"clients", "93", "8", "clients must be at most 92: max_connections"},
+		{"clients", "95", "8", "clients must be at most 94: max_connections"},
 		{"clients", "0", "8", "clients must be at least 1"},
 		{"threads", "4", "4", ""},
 		{"threads", "-1", "0", "threads must be at least 0"},
