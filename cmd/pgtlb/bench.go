@@ -157,7 +157,9 @@ func (b *benchFlags) checkPlace() error {
 	switch n := b.changed(ofInit); {
 	case b.initialize && b.cleanup:
 		return errors.New("specify either -i or --cleanup, not both")
-	case (b.initialize || b.cleanup) && benchmarking != "":
+	case b.cleanup && benchmarking != "":
+		return fmt.Errorf("--cleanup only removes what pgtlb made: leave --%s out", benchmarking)
+	case b.initialize && benchmarking != "":
 		return fmt.Errorf("some of the specified options cannot be used in initialization (-i) mode: --%s", benchmarking)
 	case !b.initialize && n != "":
 		return fmt.Errorf("some of the specified options cannot be used in benchmarking mode: --%s", n)

@@ -59,6 +59,8 @@ func (b *benchFlags) addFlags(cmd *cobra.Command) {
 	f.Lookup("client").Usage = "clients (default: the scenario's own, 1 for scripts)"
 	f.Lookup("time").Usage = "seconds that the load runs (default: 20 for a scenario)"
 	f.Lookup("time").DefValue = "0"
+	f.Lookup("random-seed").Usage = "seed of the data and of the clients: an integer, time or rand (default: time for scripts, 1 for a scenario)"
+	f.Lookup("random-seed").DefValue = ""
 	f.Lookup("yes").Usage = "answer yes: run the load on a server that pgtlb did not start, install PostgreSQL where there is none"
 	b.addScripts(f)
 	b.addLoad(f)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"pgtlb/probes"
 	"pgtlb/workload"
@@ -54,7 +55,7 @@ func (a *app) benchServer(ctx context.Context, b *benchFlags, scenario string, a
 func (a *app) ready(ctx context.Context, b *benchFlags, cfg *pgx.ConnConfig, w *benched) error {
 	s, err := connectServer(ctx, cfg)
 	if err != nil {
-		return err
+		return orScenario(err, cfg)
 	}
 	defer s.close(ctx)
 	if err := a.setScale(ctx, b, s, w); err != nil {
@@ -87,6 +88,23 @@ func (a *app) ready(ctx context.Context, b *benchFlags, cfg *pgx.ConnConfig, w *
 		a.vacuum(ctx, s.conn, b.vacuumAll)
 	}
 	return ctx.Err()
+}
+
+// noSuchDatabase is SQLSTATE invalid_catalog_name.
+const noSuchDatabase = "3D000"
+
+// orScenario adds to the error of a database that does not exist that no scenario
+// has this name either.
+func orScenario(err error, cfg *pgx.ConnConfig) error {
+	var said *pgconn.PgError
+	if !errors.As(err, &said) || said.Code != noSuchDatabase {
+		return err
+	}
+	_, missing := workload.Find(cfg.Database)
+	if missing == nil {
+		return err
+	}
+	return fmt.Errorf("%w; and %w", err, missing)
 }
 
 // setScale takes the scale from the tables where builtins run on them.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"pgtlb/probes"
 	"pgtlb/workload"
@@ -48,8 +50,10 @@ func (f *follower) show(st *trial.State) {
 	}
 	for _, n := range st.Notices {
 		if n.At.After(f.last.At) {
-			f.say("%s", n.Text)
 			f.last = n
+			if !told(st, n) {
+				f.say("%s", n.Text)
+			}
 		}
 	}
 	frame := st.Now()
@@ -137,7 +141,7 @@ func driven(ctx context.Context, o trial.Options, f *follower) (*trial.Run, work
 	last, err := follow(ctx, s, f, loadOver(o.First.Scenario.Name))
 	for _, l := range last.Loads {
 		if l.Status == trial.LoadFailed {
-			err = errors.Join(err, fmt.Errorf("%s: %s", l.Name, l.Detail))
+			err = errors.Join(err, errors.New(failure(l)))
 		}
 	}
 	if last.Run == nil || last.Run.Path == "" {
@@ -148,6 +152,22 @@ func driven(ctx context.Context, o trial.Options, f *follower) (*trial.Run, work
 	}
 	run, readErr := trial.Read(last.Run.Path)
 	return run, s.Result(), errors.Join(err, readErr)
+}
+
+// failure says why a load failed. The driver's own errors name the scenario.
+func failure(l trial.LoadState) string {
+	if strings.HasPrefix(l.Detail, "running "+l.Name) {
+		return l.Detail
+	}
+	return l.Name + ": " + l.Detail
+}
+
+// told tells whether a message is the failure of a load, which ends the program
+// and is said then.
+func told(st *trial.State, n trial.Notice) bool {
+	return n.Error && slices.ContainsFunc(st.Loads, func(l trial.LoadState) bool {
+		return l.Status == trial.LoadFailed && n.Text == l.Name+": "+l.Detail
+	})
 }
 
 // plainLab is the lab without a screen: a line per second, the report at the end.

@@ -60,12 +60,15 @@ type HugePagesUse struct {
 
 // Bench is what bench --json prints: one load and what it cost.
 type Bench struct {
-	Scenario         string           `json:"scenario"`
-	Clients          int              `json:"clients"`
-	Threads          int              `json:"threads,omitempty"` // of the load driver
-	Mode             string           `json:"mode,omitempty"`    // protocol, as -M has it
-	Transactions     int64            `json:"transactions"`      // without an error
-	Failed           int64            `json:"failed"`
+	Scenario     string `json:"scenario"`
+	Clients      int    `json:"clients"`
+	Threads      int    `json:"threads,omitempty"` // of the load driver
+	Mode         string `json:"mode,omitempty"`    // protocol, as -M has it
+	Seed         int64  `json:"random_seed"`
+	Transactions int64  `json:"transactions"` // without an error
+	Failed       int64  `json:"failed"`
+	// Interrupted tells that the load was ended before its time.
+	Interrupted      bool             `json:"interrupted,omitempty"`
 	FailedBy         map[string]int64 `json:"failed_by,omitempty"` // by SQLSTATE
 	Retried          int64            `json:"retried,omitempty"`   // needed more than one try
 	Retries          int64            `json:"retries,omitempty"`   // tries beyond the first
@@ -188,12 +191,14 @@ func BuildBench(run *Run, load workload.Result, apdexT time.Duration) Bench {
 	rated := false
 	for _, l := range run.Meta.Loads {
 		b.Clients += l.Clients
+		b.Seed = l.Seed
 		b.Mode, rated = l.Mode, rated || l.Rate > 0
 	}
 	if rated && load.Transactions > 0 {
 		b.Lag = &LagMS{milliseconds(load.LagMean), milliseconds(load.LagMax)}
 	}
 	b.detail(load)
+	b.Interrupted = load.Cancelled
 	b.Latency = latencyMS(load.Latency)
 	b.Apdex = apdex(load.Latency, load.Failed, apdexT)
 	if w := load.Warmup; w != nil {

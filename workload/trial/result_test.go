@@ -48,7 +48,7 @@ func TestResultGoldens(t *testing.T) {
 func TestResultKeys(t *testing.T) {
 	b := BuildBench(published4kB().run(), publishedResult(), 0)
 	observed := []string{"catalog", "counters", "duration_s", "gaps", "huge_pages", "page_tables", "run", "server_version", "unavailable"}
-	load := []string{"apdex", "client_cpu_us_per_txn", "clients", "failed", "failed_by", "initial_connect_ms", "latency_ms", "scenario", "tps", "transactions"}
+	load := []string{"apdex", "client_cpu_us_per_txn", "clients", "failed", "failed_by", "initial_connect_ms", "latency_ms", "random_seed", "scenario", "tps", "transactions"}
 	haveKeys(t, "bench", b, append(load, observed...)...)
 	haveKeys(t, "record", BuildObserved(published4kB().run()), observed...)
 	haveKeys(t, "latency_ms", b.Latency, "mean", "stddev", "min", "p50", "p90", "p95", "p99", "max")
@@ -108,8 +108,11 @@ func TestApdexRatings(t *testing.T) {
 
 func TestResultWithoutATransaction(t *testing.T) {
 	b := BuildBench(&Run{Meta: published4kB().meta}, workload.Result{Failed: 7}, 0)
-	if b.Latency != nil || b.Apdex != nil || b.ClientCPU != nil || b.PageTables.End != nil {
+	if b.Latency != nil || b.Apdex == nil || b.Apdex.Score != 0 || b.Apdex.Rating != "Unacceptable" || b.ClientCPU != nil || b.PageTables.End != nil {
 		t.Errorf("figures out of nothing: %+v", b)
+	}
+	if none := BuildBench(&Run{Meta: published4kB().meta}, workload.Result{Cancelled: true}, 0); none.Apdex != nil || !none.Interrupted {
+		t.Errorf("of no transaction: %+v", none)
 	}
 	if _, err := json.Marshal(b); err != nil {
 		t.Error(err)

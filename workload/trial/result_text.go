@@ -25,6 +25,9 @@ func WriteResultText(w io.Writer, b Bench, a Asked) error {
 
 // beyond writes what pgbench does not tell of a load.
 func (b Bench) beyond(line text, a Asked) {
+	if b.Interrupted {
+		line("interrupted: the figures are those of the first %.1f s", b.DurationS)
+	}
 	if l := b.Latency; l != nil {
 		if !a.measured() {
 			line("latency stddev = %.3f ms", l.Stddev)
@@ -37,6 +40,7 @@ func (b Bench) beyond(line text, a Asked) {
 	if a := b.Apdex; a != nil {
 		line("apdex = %.3f (T = %s ms, %s)", a.Score, Number(a.TMS), a.Rating)
 	}
+	line("random seed: %d", b.Seed)
 	if b.ClientCPU != nil {
 		line("client CPU time = %.2f us per transaction", *b.ClientCPU)
 	}
@@ -76,6 +80,10 @@ func WriteObservedText(w io.Writer, o Observed) error {
 	return nil
 }
 
+// settlesAfter is the length in seconds from which on the delay of the server's own
+// counts does not bend them much.
+const settlesAfter = 10
+
 // text writes server, counters, page tables, huge pages and what is missing.
 func (o Observed) text(line func(format string, args ...any)) {
 	if o.Run == "" {
@@ -91,7 +99,11 @@ func (o Observed) text(line func(format string, args ...any)) {
 		probes.BlksHit, probes.BlksRead, probes.TempFiles, probes.TempBytes,
 	} {
 		if c, ok := o.Counters[id]; ok {
-			line("%s", countedText(probes.MustLookup(id), c))
+			text := countedText(probes.MustLookup(id), c)
+			if id == probes.ServerTPS && o.DurationS < settlesAfter {
+				text += fmt.Sprintf(" (backends report with up to a second of delay: too low in a run below %d s)", settlesAfter)
+			}
+			line("%s", text)
 		}
 	}
 	line("PageTables: %s at the start, %s at the end; largest backend %s",
