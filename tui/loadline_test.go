@@ -77,8 +77,8 @@ func TestFilled(t *testing.T) {
 		sum    float64
 		want   string
 	}{
-		{4, 2000, "1.95 MB of at most 4.27 MB"}, // two backends, each 512 tables of 4 kB, 2 above them and 128 kB
-		{2048, 200, "200 kB of at most 272 kB"},
+		{4, 2000, "1.95 of at most 4.27 MB"}, // two backends, each 512 tables of 4 kB, 2 above them and 128 kB
+		{2048, 200, "200 of at most 272 kB"},
 		{2048, 400, "400 kB, computed 272 kB"},
 		{0, 400, ""},
 	} {

@@ -128,7 +128,7 @@ func (sc *scene) tablesPane() pane {
 }
 
 // filled says how far the page tables of the server's processes are from the
-// most that they can be, "424 MB of at most 431 MB", and how fast each client's
+// most that they can be, "424 of at most 431 MB", and how fast each client's
 // grows; "" where it is not known or does not grow.
 func (sc *scene) filled() (text, growth string) {
 	sum := sc.now(probes.PageTableBackendsSum, "")
@@ -154,7 +154,12 @@ func (sc *scene) filled() (text, growth string) {
 	case sum.V > most:
 		text += ", computed " + trial.Memory(most)
 	default:
-		text += " of at most " + trial.Memory(most)
+		most := trial.Memory(most)
+		// One unit is enough, and leaves room for the pane's name.
+		if unit := most[strings.LastIndexByte(most, ' '):]; strings.HasSuffix(text, unit) {
+			text = strings.TrimSuffix(text, unit)
+		}
+		text += " of at most " + most
 	}
 	if grows = 60 * grows / float64(max(1, clients)); grows >= 1 {
 		growth = "+" + trial.Memory(grows) + "/min each"
