@@ -274,10 +274,8 @@ func (s *Session) driveLoad(ctx, driving context.Context, l *load, d *drive, wha
 	if err == nil {
 		s.post(func() { l.detail = fmt.Sprintf("connecting %d clients", what.Clients) })
 		d.result, err = workload.NewRunner(d.meter).Run(driving, what)
-		if why := d.result.Indirect; why != "" {
-			s.post(func() {
-				s.notify(false, fmt.Sprintf("%s: its connections had a goroutine each, which costs the client more CPU time: %s", what.Scenario.Name, why))
-			})
+		if text := indirectText(&d.result); text != "" {
+			s.post(func() { s.notify(false, what.Scenario.Name+": "+text) })
 		}
 	}
 	if driving.Err() != nil && errors.Is(err, context.Canceled) {
@@ -285,6 +283,15 @@ func (s *Session) driveLoad(ctx, driving context.Context, l *load, d *drive, wha
 	}
 	s.finish(ctx, endReason(err), d) // it may not even have begun
 	return err
+}
+
+// indirectText says that the clients cost more CPU time than need be, and why;
+// empty where they did not, and where a connection for each transaction was asked for.
+func indirectText(r *workload.Result) string {
+	if r.Indirect == "" || r.Connections > 0 {
+		return ""
+	}
+	return "each connection was driven by itself, not by shared threads; the client used more CPU time for it: " + r.Indirect
 }
 
 // setUp makes the load's data, or finds it, and puts it into shared buffers
