@@ -25,14 +25,7 @@ func (s *Session) startAllowed(ctx context.Context, l *load) {
 			err = room.Check(clients)
 		}
 		if err == nil {
-			var q Question
-			ask := false
-			s.query(func() {
-				if ask = waiting(); ask {
-					q = s.allowQuestion(l, room)
-				}
-			})
-			yes = ask && s.question(ctx, q)
+			yes = s.question(ctx, l, func() (Question, bool) { return s.allowQuestion(l, room), waiting() })
 		}
 		s.post(func() {
 			switch {

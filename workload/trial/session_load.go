@@ -117,6 +117,9 @@ func (s *Session) toggle(ctx context.Context, key int) {
 	switch l.status {
 	case LoadRunning, LoadStarting:
 		if l.drive == nil { // it waits for the server or an answer
+			if s.ask != nil && s.ask.load == l {
+				s.dropQuestion()
+			}
 			l.status, l.detail = LoadStopped, ""
 			return
 		}

@@ -305,6 +305,7 @@ func TestAllowedLoad(t *testing.T) {
 	x.s.Do(ToggleLoad{Key: 1})
 	first := x.until("the question", func(st *State) bool { return st.Question != nil }).Question.ID
 	x.s.Do(ToggleLoad{Key: 1}) // stopped before the answer, and started anew
+	x.until("the question to go", func(st *State) bool { return st.Question == nil })
 	x.s.Do(SetParam{Key: 1, Name: "clients", Value: "2"})
 	x.s.Do(ToggleLoad{Key: 1})
 	st = x.until("a question of its own", func(st *State) bool { return st.Question != nil && st.Question.ID != first })
