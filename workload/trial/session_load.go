@@ -32,6 +32,8 @@ type load struct {
 	files  string // the script files of a custom load, as typed
 	fault  []string
 	card   card
+
+	answered ParamAnswer // of the last SetParam
 }
 
 // drive is one execution of a load.
@@ -92,7 +94,7 @@ func (l *load) state(now time.Time, maxConnections int) LoadState {
 	sc := &l.what.Scenario
 	card := l.describe(maxConnections)
 	st := LoadState{Key: l.key, Name: sc.Name, Summary: sc.Summary, Shows: sc.Shows, Script: card.script, Params: card.params,
-		Clients: l.what.Clients, Status: l.status, Started: l.started, Detail: l.detail, Fault: l.fault, Apdex: l.apdex}
+		Clients: l.what.Clients, Status: l.status, Started: l.started, Detail: l.detail, Fault: l.fault, Apdex: l.apdex, Answered: l.answered}
 	switch {
 	case l.started.IsZero():
 	case !l.ended.IsZero():
