@@ -262,7 +262,7 @@ func TestAllowedLoad(t *testing.T) {
 	x.s.Do(ToggleLoad{Key: 1})
 	st := x.until("the question", func(st *State) bool { return st.Question != nil })
 	text := strings.Join(append(st.Question.Detail, st.Question.Text, st.Question.Yes), "\n")
-	for _, want := range []string{"point-select", st.Server.Where, "database: postgres", "3 connections; the server allows", "rows 3,000", ": about ", "schema pgtlb", "--cleanup"} {
+	for _, want := range []string{"point-select", st.Server.Where, "database: postgres", "3 connections; the server allows", "rows 3,000", ", about ", "its tables in schema pgtlb", "pg_prewarm and pg_buffercache", "--cleanup"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in the question:\n%s", want, text)
 		}
