@@ -117,9 +117,18 @@ func costFigs(sc *scene) []fig {
 		{"read " + trial.Short(float64(sc.last.ProbeTime)/float64(time.Millisecond)) + " ms", stDim, 10},
 	}
 	if n := sc.st.Dropped; n > 0 {
-		figs = append(figs, fig{"screen skipped " + trial.Number(float64(n)), stDim, 11})
+		figs = append(figs, fig{skippedText(n), stDim, 11})
 	}
 	return figs
+}
+
+// skippedText says how many states the terminal was too slow to show.
+func skippedText(n uint64) string {
+	word := "refreshes"
+	if n == 1 {
+		word = "refresh"
+	}
+	return trial.Number(float64(n)) + " " + word + " left out: slow terminal"
 }
 
 func orElse(s, other string) string {

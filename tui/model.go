@@ -124,7 +124,7 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, cmd
 	case tea.PasteMsg:
 		if list, ok := m.overlay.(*scenarios); ok && list.typing {
-			list.text += clean(msg.Content)
+			list.paste(msg.Content)
 		} else if m.table.typing {
 			m.table.filter += clean(msg.Content)
 		}
@@ -157,6 +157,9 @@ func (m Model) take(st trial.State) (tea.Model, tea.Cmd) {
 		before = m.st.Phase
 	}
 	m.st = &st
+	if list, ok := m.overlay.(*scenarios); ok {
+		list.answered(&m)
+	}
 	if st.Phase != before {
 		m.enterPhase(st.Phase)
 	}

@@ -55,8 +55,16 @@ func (s *scenarios) change(m *Model, load *trial.LoadState) {
 		next := p.Choices[(slices.Index(p.Choices, p.Value)+1)%len(p.Choices)]
 		m.engine.Do(trial.SetParam{Key: load.Key, Name: p.Name, Value: next})
 	default:
-		s.typing, s.text = true, p.Value
+		s.typing, s.entry = true, entry{text: p.Value}
 	}
+}
+
+// entry is a value that is being typed. It stays open until the session has taken
+// the value: what is typed after a refused one must start no load.
+type entry struct {
+	text string
+	why  string // the session's refusal of the text as it stands
+	sent int    // the number of the answer that is waited for; 0 for none
 }
 
 // typed handles a key while a value is being typed.
@@ -65,14 +73,40 @@ func (s *scenarios) typed(m *Model, msg tea.KeyPressMsg) {
 	switch k := msg.String(); {
 	case load == nil || s.param >= len(load.Params) || k == "esc":
 		s.typing = false
+	case s.entry.sent > 0: // the text is with the session
 	case k == "enter":
-		s.typing = false
-		m.engine.Do(trial.SetParam{Key: load.Key, Name: load.Params[s.param].Name, Value: s.text})
+		s.entry.why, s.entry.sent = "", load.Answered.N+1
+		m.engine.Do(trial.SetParam{Key: load.Key, Name: load.Params[s.param].Name, Value: s.entry.text})
 	case k == "ctrl+u":
-		s.text = ""
+		s.entry = entry{}
 	default:
-		s.text = edit(s.text, msg, maxValue)
+		s.retype(edit(s.entry.text, msg, maxValue))
 	}
+}
+
+// paste adds what a terminal pastes, as far as a value has room.
+func (s *scenarios) paste(text string) {
+	if more := clean(text); s.entry.sent == 0 && len(s.entry.text)+len(more) <= maxValue {
+		s.retype(s.entry.text + more)
+	}
+}
+
+// retype gives the entry another text, of which no refusal is known.
+func (s *scenarios) retype(text string) {
+	if text != s.entry.text {
+		s.entry = entry{text: text}
+	}
+}
+
+// answered takes the session's answer to the text that was sent: the entry closes,
+// or says why it was refused.
+func (s *scenarios) answered(m *Model) {
+	load := s.load(m)
+	if !s.typing || s.entry.sent == 0 || load == nil || load.Answered.N < s.entry.sent {
+		return
+	}
+	s.entry.sent, s.entry.why = 0, load.Answered.Why
+	s.typing = s.entry.why != ""
 }
 
 // drawParams draws the table of parameters, and below it what the selected one
@@ -103,6 +137,10 @@ func (s *scenarios) drawParams(c *canvas, r rect, l *trial.LoadState) {
 		}
 		meaning = wrap(text, in.w, 3)
 	}
+	look := stPlain
+	if s.typing && s.entry.why != "" {
+		meaning, look = wrap(clean(s.entry.why), in.w, 3), stBad
+	}
 	room := in.h - 1 - len(meaning)
 	if in.h > 8 {
 		room-- // an empty line between them
@@ -121,7 +159,7 @@ func (s *scenarios) drawParams(c *canvas, r rect, l *trial.LoadState) {
 		}
 	}
 	for i, text := range meaning {
-		c.text(in.x, in.y+in.h-len(meaning)+i, in.w, text, stPlain)
+		c.text(in.x, in.y+in.h-len(meaning)+i, in.w, text, look)
 	}
 	if rest := len(l.Params) - first - room; rest > 0 && r.w > 24 {
 		c.right(r.x+2, r.y+r.h-1, r.w-4, " more ↓ ", stDim)
@@ -161,7 +199,7 @@ func (s *scenarios) drawEntry(c *canvas, in rect, y int, p *trial.ParamState) {
 	c.text(in.x, y, paramNameW, truncate(clean(p.Name), paramNameW), stKey)
 	x := in.x + paramNameW + 2
 	room := max(1, in.x+in.w-x-1)
-	text := s.text
+	text := s.entry.text
 	for textWidth(text) > room {
 		_, text = split(text, 1)
 	}

@@ -17,7 +17,7 @@ type scenarios struct {
 	tuning bool // the keys go to its parameters
 	param  int  // the selected parameter
 	typing bool // its value is being typed
-	text   string
+	entry  entry
 	line   int // the first shown of what it does
 }
 
@@ -97,6 +97,8 @@ func (s *scenarios) hints(m *Model) []hint {
 	switch {
 	case load == nil:
 		return []hint{{"esc", "close", 0}}
+	case s.typing && s.entry.sent > 0:
+		return []hint{{"esc", "leave it", 0}}
 	case s.typing:
 		return []hint{{"type", "the value", 1}, {"empty", "is the default", 2}, {"enter", "take it", 0}, {"esc", "leave it", 0}}
 	case s.tuning:
@@ -152,7 +154,7 @@ func (s *scenarios) toggle(m *Model) {
 	load := s.load(m)
 	if i := slices.IndexFunc(load.Params, missing); i >= 0 {
 		s.tuning, s.param = true, i
-		s.typing, s.text = true, ""
+		s.typing, s.entry = true, entry{}
 		return
 	}
 	m.engine.Do(trial.ToggleLoad{Key: load.Key})

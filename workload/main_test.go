@@ -173,6 +173,7 @@ func versionTests() []serverTest {
 		{"report makes temporary files", testReportFiles},
 		{"row security hides rows", testRowSecurity},
 		{"role of row security", testReaderRole},
+		{"what is made is known before", testMayMake},
 		{"cleanup", testCleanup},
 		{"cleanup keeps a role in use", testRoleInUse},
 		{"room for connections", testRoom},

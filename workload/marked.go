@@ -76,7 +76,7 @@ func inSchema(ctx context.Context, conn *pgx.Conn) ([]Object, error) {
 		AND NOT EXISTS (SELECT FROM pg_depend m WHERE m.classid = d.classid AND m.objid = d.objid AND m.deptype IN ('a', 'i', 'e'))
 		AND NOT EXISTS (SELECT FROM pg_class c WHERE d.classid = 'pg_class'::regclass AND c.oid = d.objid
 			AND c.relkind IN ('r', 'p') AND starts_with(obj_description(c.oid, 'pg_class'), $4))
-		ORDER BY 4, 1, 2`, Schema, []string{"pg_prewarm", "pg_buffercache"}, keptForeign, markPrefix)
+		ORDER BY 4, 1, 2`, Schema, extensions(), keptForeign, markPrefix)
 }
 
 func markedSchema(ctx context.Context, conn *pgx.Conn) ([]Object, error) {

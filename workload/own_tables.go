@@ -32,6 +32,8 @@ type ownTables struct {
 	// before is called in the transaction that makes the tables, ahead of them;
 	// nil does nothing.
 	before func(ctx context.Context, tx pgx.Tx) error
+	// role is one that before makes, empty for none.
+	role string
 }
 
 // ownTable is one of them. Its rows are a function of their number.

@@ -21,27 +21,57 @@ const insufficientPrivilege = "42501"
 // ensureReader makes the role, or finds the one that pgtlb made, and lets the
 // user become it. A role of that name without pgtlb's mark is an error.
 func ensureReader(ctx context.Context, tx pgx.Tx) error {
-	mark, found, err := roleComment(ctx, tx, readerRole)
+	found, err := readerMade(ctx, tx)
 	if err != nil {
 		return err
 	}
-	if found && mark != readerMark {
-		return fmt.Errorf("this server has a role %s that pgtlb did not make (its comment is not %q): rename it", readerRole, readerMark)
-	}
-	const create = "CREATE ROLE " + readerRole + " NOLOGIN; COMMENT ON ROLE " + readerRole + " IS '" + readerMark + "'"
 	if !found {
-		_, err = tx.Exec(ctx, create)
+		_, err = tx.Exec(ctx, createReader)
 	}
 	if err == nil {
 		err = becomeReader(ctx, tx)
 	}
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) && refused.Code == insufficientPrivilege {
-		return fmt.Errorf("row-security needs a role and the right to make it, CREATEROLE; or have a superuser run: %s; GRANT %s TO your user (the server says: %s)",
-			create, readerRole, refused.Message)
+		return readerRefused("the server says: " + refused.Message)
 	}
 	if err != nil {
 		return fmt.Errorf("making role %s: %w", readerRole, err)
+	}
+	return nil
+}
+
+const createReader = "CREATE ROLE " + readerRole + " NOLOGIN; COMMENT ON ROLE " + readerRole + " IS '" + readerMark + "'"
+
+func readerRefused(why string) error {
+	return fmt.Errorf("row-security needs a role and the right to make it, CREATEROLE; or have a superuser run: %s; GRANT %s TO your user (%s)",
+		createReader, readerRole, why)
+}
+
+// readerMade tells whether the role is there; one without pgtlb's mark is an error.
+func readerMade(ctx context.Context, q queryRower) (bool, error) {
+	mark, found, err := roleComment(ctx, q, readerRole)
+	if err != nil {
+		return false, err
+	}
+	if found && mark != readerMark {
+		return false, fmt.Errorf("this server has a role %s that pgtlb did not make (its comment is not %q): rename it", readerRole, readerMark)
+	}
+	return found, nil
+}
+
+// mayMakeReader returns an error where the role is not there and cannot be made.
+func mayMakeReader(ctx context.Context, q queryRower) error {
+	found, err := readerMade(ctx, q)
+	if err != nil || found {
+		return err
+	}
+	var may bool
+	if err := q.QueryRow(ctx, "SELECT rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = current_user").Scan(&may); err != nil {
+		return fmt.Errorf("looking at the right to make role %s: %w", readerRole, err)
+	}
+	if !may {
+		return readerRefused("the user has no CREATEROLE")
 	}
 	return nil
 }

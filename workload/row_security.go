@@ -60,7 +60,7 @@ func rowSecurityTables(documents, policies, seed int64) ownTables {
 	return ownTables{
 		scenario: "row-security", definition: 1,
 		params: fmt.Sprintf("documents %d, policies %d, seed %d", documents, policies, seed),
-		before: ensureReader,
+		before: ensureReader, role: readerRole,
 		tables: []ownTable{
 			{
 				name: "row_security_grant", create: "(area bigint, tenant bigint)" + readOnly,

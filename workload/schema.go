@@ -94,18 +94,28 @@ func underLock(ctx context.Context, conns Connect, do func(control *pgx.Conn) er
 	return do(conn)
 }
 
-// ensureSchema makes the schema or finds the one it made before.
-func ensureSchema(ctx context.Context, conn *pgx.Conn) error {
+// schemaMade tells whether the schema is there; one without pgtlb's mark is an
+// error.
+func schemaMade(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	var mark *string
 	err := conn.QueryRow(ctx,
 		"SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = $1", Schema).Scan(&mark)
 	switch {
-	case err == nil && mark != nil && *mark == schemaMark:
-		return nil
-	case err == nil:
-		return fmt.Errorf("this database has a schema %s that pgtlb did not make (its comment is not %q): rename it or use another database", Schema, schemaMark)
-	case !errors.Is(err, pgx.ErrNoRows):
-		return fmt.Errorf("looking for schema %s: %w", Schema, err)
+	case errors.Is(err, pgx.ErrNoRows):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("looking for schema %s: %w", Schema, err)
+	case mark == nil || *mark != schemaMark:
+		return false, fmt.Errorf("this database has a schema %s that pgtlb did not make (its comment is not %q): rename it or use another database", Schema, schemaMark)
+	}
+	return true, nil
+}
+
+// ensureSchema makes the schema or finds the one it made before.
+func ensureSchema(ctx context.Context, conn *pgx.Conn) error {
+	made, err := schemaMade(ctx, conn)
+	if err != nil || made {
+		return err
 	}
 	err = exec(ctx, conn.PgConn(), "CREATE SCHEMA "+Schema+"; COMMENT ON SCHEMA "+Schema+" IS '"+schemaMark+"'")
 	if err != nil {

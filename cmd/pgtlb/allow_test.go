@@ -34,8 +34,7 @@ func TestLoadOnAServerOfOthers(t *testing.T) {
 	w.waitText("type the value")
 	w.press("bad.sql\r")
 	w.waitText("bad.sql:2:", `\set x (1`, "^ error found here")
-	w.press("\r")
-	w.press("good.sql\r")
+	w.press("\x15good.sql\r") // the field is still open: its text goes
 	w.waitText("SELECT 1;")
 	w.press(esc)
 	w.waitText("enter start")

@@ -68,6 +68,9 @@ func (a *app) ready(ctx context.Context, b *benchFlags, cfg *pgx.ConnConfig, w *
 	if err := room.Check(w.load.Clients); err != nil {
 		return err
 	}
+	if err := w.load.Scenario.MayMake(ctx, s.conn, w.load.Values); err != nil {
+		return fmt.Errorf("%s: %w", w.load.Scenario.Name, err)
+	}
 	vacuum := w.pgbench && !b.noVacuum
 	found, err := workload.FindPgbenchTables(ctx, s.conn)
 	if err != nil {
@@ -76,8 +79,8 @@ func (a *app) ready(ctx context.Context, b *benchFlags, cfg *pgx.ConnConfig, w *
 	lines := append([]string{"load on a server that pgtlb did not start:"}, s.lines()...)
 	lines = append(lines,
 		"  load         "+describe(w),
-		"  connections  "+roomText(room, w.load.Clients),
-		"  makes        "+makes(w))
+		"  connections  "+roomText(room, w.load.Clients))
+	lines = append(lines, makes(w)...)
 	if vacuum && len(found) > 0 {
 		lines = append(lines, "  before it    vacuums pgbench_branches and pgbench_tellers, empties pgbench_history (-n: does not)")
 	}
@@ -163,16 +166,24 @@ func describe(w *benched) string {
 	return text
 }
 
-// makes is what the load makes besides what its scripts do.
-func makes(w *benched) string {
-	if w.pgbench {
-		return "nothing; what the scripts do is done there"
+// makes lists what the load makes besides what its scripts do.
+func makes(w *benched) []string {
+	list := w.load.Scenario.Makes(w.load.Values)
+	if len(list) == 0 {
+		return []string{"  makes        nothing; what the scripts do is done there"}
 	}
-	text := "the scenario's tables in schema " + workload.Schema
 	if bytes := w.load.Scenario.Estimate(w.load.Values); bytes > 0 {
-		text += ", about " + trial.Memory(float64(bytes)/1024)
+		list[0] += ", about " + trial.Memory(float64(bytes)/1024)
 	}
-	return text + ", if they are not there; bench --cleanup removes them"
+	list = append(list, "only what is not there yet; pgtlb bench --cleanup removes it")
+	for i, text := range list {
+		head := "             "
+		if i == 0 {
+			head = "makes        "
+		}
+		list[i] = "  " + head + text
+	}
+	return list
 }
 
 // server is a connection that looks around before a load.

@@ -190,8 +190,8 @@ func TestVerdict(t *testing.T) {
 	r.sum()
 	want := []string{
 		"pgtlb's driver reaches 1.03 (0.98..1.07) of pgbench's TPS at 0.80 (0.75..0.88) of its client CPU: 8 clients, 1 thread, prepared",
-		"identical runs differ by up to 4 %: a smaller difference between two runs is not a result here",
-		"watching costs 0.4 % of TPS (−0.3..1.2 %): not in every round, so no cost is told from noise; the probes take 0.70 % of one CPU in pgtlb itself",
+		"identical runs differ by up to 4 %: a smaller difference between two runs is not a result here (3 runs of 4 s: too few to rely on)",
+		"what watching costs in TPS is not distinguishable from 0 here: −0.3..1.2 % (identical runs differ by up to 4 %); the probes take 0.70 % of one CPU in pgtlb itself",
 	}
 	if !slices.Equal(r.Verdict, want) {
 		t.Errorf("verdict:\n%s", strings.Join(r.Verdict, "\n"))
@@ -223,8 +223,8 @@ func TestVerdictOfLittle(t *testing.T) {
 	r.Interrupted = true
 	r.sum()
 	want := []string{
-		"pgtlb's driver reaches 1.03 (1.03..1.03) of pgbench's TPS: 8 clients, 1 thread, prepared",
-		"watching costs 0.4 % of TPS (0.4..0.4 %)",
+		"pgtlb's driver reaches 1.03 (one round) of pgbench's TPS: 8 clients, 1 thread, prepared",
+		"watching costs 0.4 % of TPS (one round)",
 		"interrupted: these are the rounds that were complete",
 	}
 	if !slices.Equal(r.Verdict, want) {
@@ -239,6 +239,49 @@ func TestVerdictOfLittle(t *testing.T) {
 	}
 	if !slices.Equal(missing, []string{"aa", "probes.own_cpu_pct"}) {
 		t.Errorf("unavailable: %+v", r.Unavailable)
+	}
+}
+
+// TestVerdictWithinNoise: what identical runs differ by, and a cost below 0, is
+// told as no result, and a CPU time below the clock's resolution as a bound.
+func TestVerdictWithinNoise(t *testing.T) {
+	setting := Setting{8, 1, "prepared"}
+	for _, c := range []struct {
+		name  string
+		cost  []float64 // percent of TPS, by round
+		own   []float64 // percent of one CPU, by round
+		floor *float64
+		other bool // the identical runs had another setting
+		want  string
+	}{
+		{"a gain", []float64{-39.9}, []float64{-0.07}, nil, false,
+			"what watching costs in TPS is not distinguishable from 0 here: −39.9 %, one round; the probes take less than 1.00 % of one CPU in pgtlb itself"},
+		{"a gain in each round", []float64{-3, -1}, []float64{2, 3}, value(0.5), false,
+			"what watching costs in TPS is not distinguishable from 0 here: −3.0..−1.0 % (identical runs differ by up to 0.500 %); the probes take 2.50 % of one CPU in pgtlb itself"},
+		{"within the noise", []float64{1, 2}, []float64{-3, 4}, value(2.5), false,
+			"what watching costs in TPS is not distinguishable from 0 here: 1.0..2.0 % (identical runs differ by up to 2.50 %); the probes take less than 4.00 % of one CPU in pgtlb itself"},
+		{"beyond the noise", []float64{1, 3}, nil, value(2.5), false, "watching costs 2.0 % of TPS (1.0..3.0 %)"},
+		{"the noise of another setting", []float64{1, 2}, nil, value(2.5), true, "watching costs 1.5 % of TPS (1.0..2.0 %)"},
+	} {
+		r := &Report{Seconds: 1, Probes: &Watching{Setting: setting, Pairs: make([]WatchPair, len(c.cost)), CostPct: spreadOf(c.cost), OwnCPU: spreadOf(c.own)}}
+		if c.floor != nil {
+			r.AA = &Identical{Setting: setting, Runs: make([]IdenticalRun, fewRounds), SpreadPct: c.floor}
+			if c.other {
+				r.AA.Clients++
+			}
+		}
+		if got := r.sentences(); got[len(got)-1] != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", c.name, got[len(got)-1], c.want)
+		}
+	}
+	against := Against{Setting: setting, Pairs: make([]DriverPair, 2), TPSRatio: &Spread{1.01, 0.99, 1.03}}
+	r := &Report{Driver: []Against{against}, AA: &Identical{Setting: setting, Runs: make([]IdenticalRun, fewRounds), SpreadPct: value(3.5)}}
+	want := []string{
+		"pgtlb's driver reaches 1.01 (0.99..1.03) of pgbench's TPS: 8 clients, 1 thread, prepared; its TPS are not distinguishable from pgbench's here (identical runs differ by up to 3.50 %)",
+		"identical runs differ by up to 3.50 %: a smaller difference between two runs is not a result here",
+	}
+	if got := r.sentences(); !slices.Equal(got, want) {
+		t.Errorf("%s", strings.Join(got, "\n"))
 	}
 }
 

@@ -84,6 +84,7 @@ type Session struct {
 // pending is a question that waits for its answer.
 type pending struct {
 	id     int
+	load   *load // that waits for it; nil for none
 	answer chan bool
 }
 
@@ -351,10 +352,17 @@ func (s *Session) prepare(ctx context.Context) {
 }
 
 // question asks the person and waits for the answer; false when the session
-// ends or another question takes its place.
-func (s *Session) question(ctx context.Context, q Question) bool {
-	p := &pending{answer: make(chan bool, 1)}
+// ends, another question takes its place, or the load that waits for it is stopped.
+// about, called in the loop, makes the question, or returns false if it is not to
+// be asked any more.
+func (s *Session) question(ctx context.Context, l *load, about func() (Question, bool)) bool {
+	p := &pending{load: l, answer: make(chan bool, 1)}
 	s.post(func() {
+		q, ask := about()
+		if !ask {
+			p.answer <- false
+			return
+		}
 		s.dropQuestion()
 		s.asked++
 		q.ID, p.id = s.asked, s.asked

@@ -13,26 +13,16 @@ import (
 // a server that pgtlb did not make, each time. An answer counts only for the start
 // that was asked about: a load that was stopped meanwhile may have other parameters.
 func (s *Session) startAllowed(ctx context.Context, l *load) {
-	clients := l.what.Clients
+	what := l.what
 	l.tries++
 	try := l.tries
 	waiting := func() bool { return l.tries == try && l.status == LoadStarting && l.drive == nil }
 	l.status, l.detail = LoadStarting, "waits for your answer"
 	s.job(func() {
 		yes := false
-		room, err := s.room(ctx)
+		room, err := s.room(ctx, what)
 		if err == nil {
-			err = room.Check(clients)
-		}
-		if err == nil {
-			var q Question
-			ask := false
-			s.query(func() {
-				if ask = waiting(); ask {
-					q = s.allowQuestion(l, room)
-				}
-			})
-			yes = ask && s.question(ctx, q)
+			yes = s.question(ctx, l, func() (Question, bool) { return s.allowQuestion(l, room), waiting() })
 		}
 		s.post(func() {
 			switch {
@@ -49,14 +39,26 @@ func (s *Session) startAllowed(ctx context.Context, l *load) {
 	})
 }
 
-// room counts the sessions of the server.
-func (s *Session) room(ctx context.Context) (workload.Connections, error) {
+// room counts the sessions of the server, and returns an error where the clients do
+// not fit or the data cannot be made.
+func (s *Session) room(ctx context.Context, what workload.Load) (workload.Connections, error) {
+	values, err := what.Scenario.Resolve(what.Values)
+	if err != nil {
+		return workload.Connections{}, err
+	}
 	conn, err := s.connectAs(probes.SetupName)(ctx)
 	if err != nil {
 		return workload.Connections{}, err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	return workload.Room(ctx, conn)
+	room, err := workload.Room(ctx, conn)
+	if err == nil {
+		err = room.Check(what.Clients)
+	}
+	if err == nil {
+		err = what.Scenario.MayMake(ctx, conn, values)
+	}
+	return room, err
 }
 
 // allowQuestion names host, database, clients and size of a load.
@@ -71,31 +73,33 @@ func (s *Session) allowQuestion(l *load, room workload.Connections) Question {
 		fmt.Sprintf("database: %s, as user %s", server.Database, server.User),
 		fmt.Sprintf("clients: %s; the server allows %d and has %d now", Plural(l.what.Clients, "connection"), room.Max, room.InUse),
 	}
-	if size := sizeText(l); size != "" {
-		q.Detail = append(q.Detail, "data: "+size)
-	}
+	q.Detail = append(q.Detail, dataLines(l)...)
 	q.Detail = append(q.Detail, "It takes CPU time, memory and I/O from all else that this server does, until it is stopped.")
 	return q
 }
 
-// sizeText says what the load works on, and what is made where it is not there
-// yet; "" for a load without data.
-func sizeText(l *load) string {
+// dataLines say what the load works on, and what is made where it is not there
+// yet; nil for a load without data.
+func dataLines(l *load) []string {
 	what := l.what
 	values, err := what.Scenario.Resolve(what.Values)
-	if err != nil || len(what.Scenario.Needs(values)) == 0 {
-		return ""
+	if err != nil {
+		return nil
 	}
-	text := "made in schema " + workload.Schema + " where it is not there yet; pgtlb bench --cleanup removes it"
-	if bytes := what.Scenario.Estimate(values); bytes > 0 {
-		text = "about " + Memory(float64(bytes)/1024) + ", " + text
+	makes := what.Scenario.Makes(values)
+	if len(makes) == 0 {
+		return nil
 	}
 	var parts []string
 	for _, p := range what.Scenario.Params {
 		parts = append(parts, fmt.Sprintf("%s %s", p.Name, Number(float64(values[p.Name]))))
 	}
-	if len(parts) > 0 {
-		text = strings.Join(parts, ", ") + ": " + text
+	if bytes := what.Scenario.Estimate(values); bytes > 0 {
+		parts = append(parts, "about "+Memory(float64(bytes)/1024))
 	}
-	return text
+	return []string{
+		"data: " + strings.Join(parts, ", "),
+		"makes, where it is not there yet: " + strings.Join(makes, "; "),
+		"pgtlb bench --cleanup removes what it made",
+	}
 }

@@ -73,31 +73,34 @@ func readable(spec string) error {
 
 // chooseScripts reads the files of a custom load and takes them, or shows what
 // is wrong with them and keeps the ones before.
-func (s *Session) chooseScripts(l *load, files string) {
-	specs := shellWords(files)
-	if len(specs) == 0 {
-		s.notify(true, customName+": "+errNoScript.Error())
+func (s *Session) chooseScripts(l *load, c SetParam) {
+	err := l.changeable(c.Name)
+	specs := shellWords(c.Value)
+	if err == nil && len(specs) == 0 {
+		err = errNoScript
+	}
+	if err != nil {
+		s.answer(l, c, "", err)
 		return
 	}
 	s.inOrder(func() {
 		sc, err := customScenario(specs)
-		s.post(func() { s.scriptsChosen(l, files, sc, err) })
+		s.post(func() { s.scriptsChosen(l, c, sc, err) })
 	})
 }
 
-func (s *Session) scriptsChosen(l *load, files string, sc workload.Scenario, err error) {
+func (s *Session) scriptsChosen(l *load, c SetParam, sc workload.Scenario, err error) {
 	l.fault = nil
 	var fault *script.Error
-	switch {
-	case err == nil && l.status != LoadStopped && l.status != LoadFailed:
-		err = fmt.Errorf("it was started meanwhile; stop it, then its %s can be changed", paramScript)
-	case errors.As(err, &fault) && fault.Line > 0:
+	if errors.As(err, &fault) && fault.Line > 0 {
 		l.fault = append([]string{fault.Error()}, strings.Split(fault.Spot(), "\n")...)
 	}
-	if err != nil {
-		s.notify(true, customName+": "+err.Error())
-		return
+	if err == nil { // it may have been started meanwhile
+		err = l.changeable(c.Name)
 	}
-	l.what.Scenario, l.files, l.card.fresh = sc, files, false
-	s.notify(false, fmt.Sprintf("%s: %s is %s", customName, paramScript, files))
+	files := strings.TrimSpace(c.Value)
+	if err == nil {
+		l.what.Scenario, l.files = sc, files
+	}
+	s.answer(l, c, files, err)
 }

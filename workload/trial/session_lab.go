@@ -230,7 +230,7 @@ func (s *Session) checkPool(ctx context.Context, cluster *lab.Cluster, pages lab
 	if !p.CanReserve {
 		return false, fmt.Errorf("%s; as root: %s", p.Reason, p.Remedy)
 	}
-	yes := s.question(ctx, Question{
+	q := Question{
 		Text: fmt.Sprintf("Reserve %d huge pages of %s?", p.Short, pages),
 		Detail: []string{
 			fmt.Sprintf("the server needs %d pages of %s, the pool has %d free", p.Need, pages, p.Need-p.Short),
@@ -238,8 +238,8 @@ func (s *Session) checkPool(ctx context.Context, cluster *lab.Cluster, pages lab
 			"they are given back when pgtlb ends",
 		},
 		Yes: fmt.Sprintf("reserve %d pages and restart", p.Short), No: "leave everything as it is",
-	})
-	if !yes {
+	}
+	if !s.question(ctx, nil, func() (Question, bool) { return q, true }) {
 		return false, errNotReserved
 	}
 	return true, nil

@@ -32,6 +32,8 @@ type load struct {
 	files  string // the script files of a custom load, as typed
 	fault  []string
 	card   card
+
+	answered ParamAnswer // of the last SetParam
 }
 
 // drive is one execution of a load.
@@ -92,7 +94,7 @@ func (l *load) state(now time.Time, maxConnections int) LoadState {
 	sc := &l.what.Scenario
 	card := l.describe(maxConnections)
 	st := LoadState{Key: l.key, Name: sc.Name, Summary: sc.Summary, Shows: sc.Shows, Script: card.script, Params: card.params,
-		Clients: l.what.Clients, Status: l.status, Started: l.started, Detail: l.detail, Fault: l.fault, Apdex: l.apdex}
+		Clients: l.what.Clients, Status: l.status, Started: l.started, Detail: l.detail, Fault: l.fault, Apdex: l.apdex, Answered: l.answered}
 	switch {
 	case l.started.IsZero():
 	case !l.ended.IsZero():
@@ -117,6 +119,9 @@ func (s *Session) toggle(ctx context.Context, key int) {
 	switch l.status {
 	case LoadRunning, LoadStarting:
 		if l.drive == nil { // it waits for the server or an answer
+			if s.ask != nil && s.ask.load == l {
+				s.dropQuestion()
+			}
 			l.status, l.detail = LoadStopped, ""
 			return
 		}
@@ -274,10 +279,8 @@ func (s *Session) driveLoad(ctx, driving context.Context, l *load, d *drive, wha
 	if err == nil {
 		s.post(func() { l.detail = fmt.Sprintf("connecting %d clients", what.Clients) })
 		d.result, err = workload.NewRunner(d.meter).Run(driving, what)
-		if why := d.result.Indirect; why != "" {
-			s.post(func() {
-				s.notify(false, fmt.Sprintf("%s: its connections had a goroutine each, which costs the client more CPU time: %s", what.Scenario.Name, why))
-			})
+		if text := indirectText(&d.result); text != "" {
+			s.post(func() { s.notify(false, what.Scenario.Name+": "+text) })
 		}
 	}
 	if driving.Err() != nil && errors.Is(err, context.Canceled) {
@@ -285,6 +288,15 @@ func (s *Session) driveLoad(ctx, driving context.Context, l *load, d *drive, wha
 	}
 	s.finish(ctx, endReason(err), d) // it may not even have begun
 	return err
+}
+
+// indirectText says that the clients cost more CPU time than need be, and why;
+// empty where they did not, and where a connection for each transaction was asked for.
+func indirectText(r *workload.Result) string {
+	if r.Indirect == "" || r.Connections > 0 {
+		return ""
+	}
+	return "each connection was driven by itself, not by shared threads; the client used more CPU time for it: " + r.Indirect
 }
 
 // setUp makes the load's data, or finds it, and puts it into shared buffers

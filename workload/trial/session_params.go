@@ -239,26 +239,44 @@ func (s *Session) setParam(c SetParam) {
 		return
 	}
 	l := s.loads[c.Key-1]
-	name := l.what.Scenario.Name
-	if l.status != LoadStopped && l.status != LoadFailed {
-		s.notify(true, fmt.Sprintf("%s is %s: stop it, then its %s can be changed", name, l.status, c.Name))
+	if c.Name == paramScript && l.isCustom() {
+		s.chooseScripts(l, c)
 		return
 	}
-	value := strings.TrimSpace(c.Value)
-	if c.Name == paramScript && l.isCustom() {
-		s.chooseScripts(l, value)
-		return
+	value, err := s.setOwn(l, c)
+	s.answer(l, c, value, err)
+}
+
+// setOwn gives a parameter that is no script a value, and says which.
+func (s *Session) setOwn(l *load, c SetParam) (value string, err error) {
+	if err := l.changeable(c.Name); err != nil {
+		return "", err
 	}
 	list := l.parameters(s.st.Server.MaxConnections)
 	i := slices.IndexFunc(list, func(p param) bool { return p.Name == c.Name })
 	if i < 0 {
-		s.notify(true, fmt.Sprintf("%s has no parameter %q", name, c.Name))
-		return
+		return "", fmt.Errorf("there is no parameter %q", c.Name)
 	}
-	if value == "" {
+	if value = strings.TrimSpace(c.Value); value == "" {
 		value = list[i].Default
 	}
-	if err := list[i].set(value); err != nil {
+	return value, list[i].set(value)
+}
+
+// changeable refuses to change a parameter of a load at work.
+func (l *load) changeable(name string) error {
+	if l.status != LoadStopped && l.status != LoadFailed {
+		return fmt.Errorf("it is %s: stop it, then its %s can be changed", l.status, name)
+	}
+	return nil
+}
+
+// answer says what became of a SetParam: to whoever types the value, and to all.
+func (s *Session) answer(l *load, c SetParam, value string, err error) {
+	name := l.what.Scenario.Name
+	l.answered = ParamAnswer{N: l.answered.N + 1, Name: c.Name, Value: c.Value}
+	if err != nil {
+		l.answered.Why = err.Error()
 		s.notify(true, name+": "+err.Error())
 		return
 	}

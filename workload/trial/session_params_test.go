@@ -56,7 +56,7 @@ func TestSetParam(t *testing.T) {
 		{"duration", "1e30", "0", "duration must be at most 1000000000"},
 		{"apdex_t", "20", "20", ""},
 		{"apdex_t", "0", "500", "apdex_t must be at least 0.001"},
-		{"colour", "red", "", `join-aggregate has no parameter "colour"`},
+		{"colour", "red", "", `join-aggregate: there is no parameter "colour"`},
 	} {
 		s := NewSession(Options{Mode: InLab, Lab: LabOptions{Rows: 2000, Seed: 7}})
 		s.st.Server.MaxConnections = 100
@@ -69,6 +69,9 @@ func TestSetParam(t *testing.T) {
 			continue
 		}
 		st := s.loads[join-1].state(time.Now(), 100)
+		if a := st.Answered; a.N != 1 || a.Name != c.name || a.Value != c.value || (a.Why != "") != (c.error != "") {
+			t.Errorf("%s = %q: the answer is %+v", c.name, c.value, a)
+		}
 		if got := paramOf(t, st, c.name).Value; got != c.want {
 			t.Errorf("%s = %q: it is %q, want %q", c.name, c.value, got, c.want)
 		}
@@ -211,7 +214,7 @@ func TestAFaultInAScriptIsShown(t *testing.T) {
 	l := s.loads[len(s.loads)-1]
 	choose := func(file string) LoadState {
 		sc, err := customScenario([]string{file})
-		s.scriptsChosen(l, file, sc, err)
+		s.scriptsChosen(l, SetParam{Key: l.key, Name: paramScript, Value: file}, sc, err)
 		return l.state(time.Now(), 0)
 	}
 	if err := s.startable(l); err == nil || !strings.Contains(err.Error(), "choose a script file") {
@@ -229,6 +232,9 @@ func TestAFaultInAScriptIsShown(t *testing.T) {
 	}
 	if n := s.st.Notices; !n[len(n)-1].Error || !strings.Contains(n[len(n)-1].Text, bad+":2:") {
 		t.Errorf("notices %+v", n)
+	}
+	if a := st.Answered; a.N != 2 || a.Value != bad || !strings.HasPrefix(a.Why, bad+":2:") {
+		t.Errorf("the answer is %+v", a)
 	}
 	if st := choose(good); len(st.Fault) > 0 {
 		t.Errorf("the fault stays: %q", st.Fault)
@@ -256,7 +262,7 @@ func TestAllowedLoad(t *testing.T) {
 	x.s.Do(ToggleLoad{Key: 1})
 	st := x.until("the question", func(st *State) bool { return st.Question != nil })
 	text := strings.Join(append(st.Question.Detail, st.Question.Text, st.Question.Yes), "\n")
-	for _, want := range []string{"point-select", st.Server.Where, "database: postgres", "3 connections; the server allows", "rows 3,000", ": about ", "schema pgtlb", "--cleanup"} {
+	for _, want := range []string{"point-select", st.Server.Where, "database: postgres", "3 connections; the server allows", "rows 3,000", ", about ", "its tables in schema pgtlb", "pg_prewarm and pg_buffercache", "--cleanup"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in the question:\n%s", want, text)
 		}
@@ -305,6 +311,7 @@ func TestAllowedLoad(t *testing.T) {
 	x.s.Do(ToggleLoad{Key: 1})
 	first := x.until("the question", func(st *State) bool { return st.Question != nil }).Question.ID
 	x.s.Do(ToggleLoad{Key: 1}) // stopped before the answer, and started anew
+	x.until("the question to go", func(st *State) bool { return st.Question == nil })
 	x.s.Do(SetParam{Key: 1, Name: "clients", Value: "2"})
 	x.s.Do(ToggleLoad{Key: 1})
 	st = x.until("a question of its own", func(st *State) bool { return st.Question != nil && st.Question.ID != first })

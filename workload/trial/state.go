@@ -131,10 +131,12 @@ type LoadState struct {
 	Script  string // the text of its scripts, each under its name and weight where there are several
 	Clients int
 	Params  []ParamState // what can be set before it is started, in the order of the list
-	Status  LoadStatus
-	Started time.Time // of the first transaction
-	Elapsed time.Duration
-	Detail  string // "prewarming 0.2 GB", or the error
+	// Answered is what became of the last SetParam.
+	Answered ParamAnswer
+	Status   LoadStatus
+	Started  time.Time // of the first transaction
+	Elapsed  time.Duration
+	Detail   string // "prewarming 0.2 GB", or the error
 	// Fault is what is wrong with the script files that were chosen last: a
 	// sentence, then the line and a caret below the spot.
 	Fault []string
@@ -153,6 +155,13 @@ type ParamState struct {
 	Meaning  string
 	Text     bool     // the value is text, not a number
 	Choices  []string // the only values that it can have
+}
+
+// ParamAnswer is what became of a SetParam of a load.
+type ParamAnswer struct {
+	N           int    // counts them from 1; 0 before the first
+	Name, Value string // as they were asked for
+	Why         string // why it was refused, a sentence; empty where it was taken
 }
 
 // RunState is the run being recorded, or the last one.
