@@ -214,7 +214,7 @@ func (l *loading) connect(ctx context.Context, res *Result) ([]*wire.Conn, error
 		var err error
 		driven[i], err = l.adopt(ctx, conns[i])
 		if err != nil {
-			return fmt.Errorf("preparing client %d of %d: %w", i+1, len(conns), err)
+			return fmt.Errorf("preparing client %d (of %d, from 0): %w", i, len(conns), err)
 		}
 		return nil
 	})
