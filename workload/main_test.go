@@ -197,6 +197,12 @@ func driverTests() []serverTest {
 		{"connection for each transaction", testReconnect},
 		{"storm of failures ends the load", testStorm},
 		{"terminated session", testTerminated},
+		{"end of the duration is no failure", testDurationOver},
+		{"client lost alone", testLostAlone},
+		{"COPY in a script", testCopyInScript},
+		{"error in a pipeline", testPipelineBlame},
+		{"time of commands", testCommandTimes},
+		{"numbers in the log", testLogNumbers},
 		{"too few connections", testTooFewConnections},
 		{"started once, before the first transaction", testStarted},
 		{"server gone", testServerGone}, // last: the server is gone after it

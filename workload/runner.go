@@ -37,6 +37,8 @@ type loading struct {
 
 	// retried and retries are for the reports of a load under way.
 	retried, retries atomic.Int64
+	// lost counts the clients that could not go on.
+	lost atomic.Int64
 
 	mu      sync.Mutex
 	aborted []Aborted
@@ -50,7 +52,7 @@ type loading struct {
 // When ctx ends they are cancelled on the server and not counted; Run then
 // returns within about a second, without an error if the load had started. A
 // client that loses its connection, or whose every transaction fails alike, ends
-// the load with an error. The result holds what was measured in every case.
+// the load with an error; one of a Strict load is in Result.Aborted, unless all lose theirs. The result holds what was measured in every case.
 func (r *Runner) Run(ctx context.Context, load Load) (Result, error) {
 	l, err := newLoading(ctx, load, r.meter)
 	if err != nil {
@@ -214,7 +216,7 @@ func (l *loading) connect(ctx context.Context, res *Result) ([]*wire.Conn, error
 		var err error
 		driven[i], err = l.adopt(ctx, conns[i])
 		if err != nil {
-			return fmt.Errorf("preparing client %d of %d: %w", i+1, len(conns), err)
+			return fmt.Errorf("preparing client %d (of %d, from 0): %w", i, len(conns), err)
 		}
 		return nil
 	})

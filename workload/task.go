@@ -30,26 +30,33 @@ type task struct {
 	// failed is the first error of this try, with its words in err.
 	failed wire.State
 	err    error
-	// retry says what comes after the rollback.
-	retry, rolling bool
+	wrong  int // the command that it belongs to
+	// after says what comes after the rollback.
+	after   fate
+	rolling bool
 
 	// Of the present request.
-	preparing []int // commands being prepared
+	preparing []int // commands being prepared, with a reply each
 	step      script.Step
-	command   int // the command that is being measured
+	replies   int   // of the server, still to come
+	command   int   // the command that is being measured
 	sent      time.Duration
+	sleeping  bool // in a \sleep
 	results   []script.Result // of \gset and \aset
 
 	// Of an open pipeline: what is to be sent at its end.
-	pipe  []byte
-	syncs int
+	pipe []byte
+	// piped are its SQL commands in order, with syncMark for each Sync. group is where
+	// those begin that the next reply is about.
+	piped []int
+	group int
 
 	// row counts the failures in a row that have the SQLSTATE last.
 	row  int
 	last wire.State
 
 	stats []scriptStats
-	clock time.Time // the run's beginning, for what Next does in between
+	clock time.Time // the run's beginning, about; see now
 	gone  bool      // it ended early
 }
 
@@ -71,6 +78,9 @@ var (
 	deadlockDetected     = wire.State{'4', '0', 'P', '0', '1'}
 )
 
+// syncMark is a Sync among the commands of a pipeline.
+const syncMark = -1
+
 // forget empties the client's figures.
 func (t *task) forget() {
 	t.stats = make([]scriptStats, len(t.load.program.Scripts))
@@ -91,6 +101,10 @@ func (t *task) Reconnected() {
 
 // Next goes on with the transaction, or begins one.
 func (t *task) Next(at wire.Moment, buf []byte) ([]byte, wire.Action) {
+	if t.sleeping {
+		t.sleeping = false
+		t.measured(at.Now)
+	}
 	switch {
 	case t.gone:
 		return buf, wire.Stop()
@@ -104,9 +118,6 @@ func (t *task) Next(at wire.Moment, buf []byte) ([]byte, wire.Action) {
 	case t.failed != wire.State{}:
 		return t.recover(at, buf)
 	case len(t.preparing) > 0:
-		for _, i := range t.preparing {
-			t.prepared[t.script][i] = true
-		}
 		t.preparing = t.preparing[:0]
 		if t.step.Action == script.SendSQL {
 			return t.execute(at, buf)
@@ -117,9 +128,6 @@ func (t *task) Next(at wire.Moment, buf []byte) ([]byte, wire.Action) {
 
 // begin chooses a script.
 func (t *task) begin(at wire.Moment) {
-	if t.clock.IsZero() {
-		t.clock = time.Now().Add(-at.Now)
-	}
 	t.script = t.load.chooser.Choose(&t.choose)
 	t.m.Begin(t.script)
 	t.open, t.tries, t.lag = true, 1, at.Now-at.Begin
@@ -128,8 +136,9 @@ func (t *task) begin(at wire.Moment) {
 
 // clear forgets what the try before has left.
 func (t *task) clear() {
-	t.failed, t.err, t.retry = wire.State{}, nil, false
-	t.preparing, t.pipe, t.syncs = t.preparing[:0], t.pipe[:0], 0
+	t.failed, t.err, t.sleeping = wire.State{}, nil, false
+	t.preparing = t.preparing[:0]
+	t.pipe, t.piped, t.group = t.pipe[:0], t.piped[:0], 0
 }
 
 // advance runs the script until it has to wait.
@@ -145,7 +154,7 @@ func (t *task) advance(at wire.Moment, buf []byte) ([]byte, wire.Action) {
 		case script.SendSQL:
 			t.step = step
 			if step.Pipeline {
-				t.pipe = t.bind(t.pipe)
+				t.pipe, t.piped = t.bind(t.pipe), append(t.piped, step.Command)
 				continue
 			}
 			if t.load.mode == script.Prepared && !t.prepared[t.script][step.Command] {
@@ -153,66 +162,25 @@ func (t *task) advance(at wire.Moment, buf []byte) ([]byte, wire.Action) {
 			}
 			return t.execute(at, buf)
 		case script.SleepFor:
-			if step.Delay > 0 {
-				t.measure(at, step.Command)
-				return buf, wire.Sleep(t.now(at) + step.Delay)
-			}
+			t.measure(at, step.Command)
+			t.sleeping = true
+			return buf, wire.Sleep(t.now(at) + step.Delay)
 		case script.RunShell:
 			if err := t.shell(at, step); err != nil {
 				return buf, t.abort(err)
 			}
 		case script.StartPipeline:
 			t.step = step
+			t.piped, t.group = t.piped[:0], 0
 			if missing := t.unprepared(step.Command); len(missing) > 0 {
 				return t.prepare(at, buf, missing...)
 			}
 		case script.SyncPipeline:
-			t.pipe = wire.AppendSync(t.pipe)
-			t.syncs++
+			t.pipe, t.piped = wire.AppendSync(t.pipe), append(t.piped, syncMark)
 		case script.EndPipeline:
-			t.measure(at, step.Command)
-			buf = wire.AppendSync(append(buf, t.pipe...))
-			replies := t.syncs + 1
-			t.pipe, t.syncs = t.pipe[:0], 0
-			return buf, wire.Send(replies)
+			t.step = step
+			return t.endPipeline(at, buf)
 		}
-	}
-}
-
-// next steps the machine; with PerCommand what it does by itself is measured by
-// observe.
-func (t *task) next(at wire.Moment) (script.Step, error) {
-	if t.load.work.PerCommand {
-		t.sent = t.now(at)
-	}
-	return t.m.Next()
-}
-
-// observe measures a command that the machine has done by itself.
-func (t *task) observe(command int) {
-	now := time.Since(t.clock)
-	t.stats[t.script].commands[command].took.add(now - t.sent)
-	t.sent = now
-}
-
-// now is the time; a shell command may have taken a while.
-func (t *task) now(at wire.Moment) time.Duration {
-	return max(at.Now, time.Since(t.clock))
-}
-
-// measure notes that a command begins which the server, or time, ends.
-func (t *task) measure(at wire.Moment, command int) { t.command, t.sent = command, at.Now }
-
-// measured notes its end.
-func (t *task) measured(now time.Duration, failed bool) {
-	if !t.load.work.PerCommand || t.command < 0 {
-		return
-	}
-	c := &t.stats[t.script].commands[t.command]
-	if failed {
-		c.failed++
-	} else {
-		c.took.add(now - t.sent)
 	}
 }
 
@@ -236,9 +204,9 @@ func (t *task) prepare(at wire.Moment, buf []byte, commands ...int) ([]byte, wir
 	t.preparing = append(t.preparing[:0], commands...)
 	t.measure(at, -1)
 	for _, i := range commands {
-		buf = wire.AppendParse(buf, t.load.names[t.script][i], t.load.program.Scripts[t.script].Commands[i].SQL.Parameters)
+		buf = wire.AppendSync(wire.AppendParse(buf, t.load.names[t.script][i], t.load.program.Scripts[t.script].Commands[i].SQL.Parameters))
 	}
-	return wire.AppendSync(buf), wire.Send(1)
+	return buf, t.send(len(commands))
 }
 
 // execute sends the SQL of the present step.
@@ -252,10 +220,30 @@ func (t *task) execute(at wire.Moment, buf []byte) ([]byte, wire.Action) {
 		buf = wire.AppendSync(t.bind(buf))
 	}
 	if t.step.SQL.Store != script.StoreNone {
-		t.results = t.results[:0]
+		t.results, t.replies = t.results[:0], 1
 		return buf, wire.SendRows(1)
 	}
-	return buf, wire.Send(1)
+	return buf, t.send(1)
+}
+
+func (t *task) send(replies int) wire.Action {
+	t.replies = replies
+	return wire.Send(replies)
+}
+
+// endPipeline sends what the pipeline holds.
+func (t *task) endPipeline(at wire.Moment, buf []byte) ([]byte, wire.Action) {
+	t.measure(at, t.step.Command)
+	t.piped = append(t.piped, syncMark)
+	replies := 0
+	for _, i := range t.piped {
+		if i == syncMark {
+			replies++
+		}
+	}
+	buf = wire.AppendSync(append(buf, t.pipe...))
+	t.pipe = t.pipe[:0]
+	return buf, t.send(replies)
 }
 
 // bind appends the present step in the extended protocol, without Sync.
@@ -285,7 +273,7 @@ func (t *task) shell(at wire.Moment, step script.Step) error {
 	if t.load.o.Shell == nil {
 		return errors.New("shell commands are not run here")
 	}
-	t.measure(wire.Moment{Now: t.now(at)}, step.Command)
+	t.measure(at, step.Command)
 	output, err := t.load.shell(string(step.Text))
 	if t.load.program.Scripts[t.script].Commands[step.Command].Kind == script.SetShellCommand {
 		if exited(err) {
@@ -294,7 +282,9 @@ func (t *task) shell(at wire.Moment, step script.Step) error {
 	} else if t.load.o.Debug != nil {
 		_, _ = io.WriteString(t.load.o.Debug, output) // a lost line must not end the load
 	}
-	t.measured(t.now(at), err != nil)
+	if err == nil {
+		t.measured(t.now(at))
+	}
 	return t.m.ShellDone(output, err)
 }
 
@@ -343,12 +333,24 @@ func (t *task) Result(at wire.Moment, r *wire.Result) {
 		return
 	}
 	failed := r.State != wire.State{}
-	t.measured(at.Now, failed)
+	if failed && t.failed == (wire.State{}) {
+		t.failed, t.err, t.wrong = r.State, r.Err(), t.blame(r)
+	}
+	if len(t.preparing) > 0 {
+		if !failed {
+			t.prepared[t.script][t.preparing[len(t.preparing)-t.replies]] = true
+		}
+	} else {
+		t.pass()
+	}
+	if t.replies--; t.replies > 0 || t.failed != (wire.State{}) {
+		return
+	}
+	t.measured(at.Now)
 	switch {
-	case failed && t.failed == wire.State{}:
-		t.failed, t.err = r.State, r.Err()
-	case failed || len(t.preparing) > 0:
-	case t.step.Action == script.SendSQL && t.step.SQL.Store != script.StoreNone:
+	case r.Copied && t.load.work.Strict:
+		t.err = t.placed(t.step.Command, errCopyOut)
+	case len(t.preparing) == 0 && t.step.Action == script.SendSQL && t.step.SQL.Store != script.StoreNone:
 		if r.Commands > 0 {
 			t.result(r.Commands - 1)
 		}
@@ -356,120 +358,35 @@ func (t *task) Result(at wire.Moment, r *wire.Result) {
 	}
 }
 
-// recover handles an error of the server: the transaction is tried again, or it
-// has failed, or the client ends.
-func (t *task) recover(at wire.Moment, buf []byte) ([]byte, wire.Action) {
-	if w := t.load.o.Errors; w != nil {
-		_, _ = fmt.Fprintf(w, "client %d got an error in command %d (SQL) of script %d; %v\n", t.client, t.step.Command, t.script, t.err)
+// errCopyOut ends a client as pgbench does.
+var errCopyOut = errors.New("COPY TO STDOUT is not supported in scripts: copy to a file on the server, or use SELECT")
+
+// blame is the command that an error belongs to: of a pipeline, the one after those that
+// went well since the last Sync. An error of the Sync itself, which commits, is the
+// last one's.
+func (t *task) blame(r *wire.Result) int {
+	switch {
+	case len(t.preparing) > 0:
+		return t.preparing[len(t.preparing)-t.replies]
+	case t.step.Action != script.EndPipeline:
+		return t.step.Command
 	}
-	again := t.failed == serializationFailure || t.failed == deadlockDetected
-	if !again && t.load.work.Strict {
-		s := t.load.program.Scripts[t.script]
-		return buf, t.abort(fmt.Errorf("%s:%d: %w", s.Name, s.Commands[t.step.Command].Line, t.err))
+	command := t.step.Command
+	for _, i := range t.piped[t.group:min(t.group+r.Commands+1, len(t.piped))] {
+		if i == syncMark {
+			break
+		}
+		command = i
 	}
-	t.retry = again && t.mayRetry(at)
-	if t.status != 'I' {
-		t.rolling = true
-		return wire.AppendQuery(buf, "ROLLBACK"), wire.Send(1)
-	}
-	return t.rolledBack(at, buf)
+	return command
 }
 
-// mayRetry tells whether there is another try for a transaction.
-func (t *task) mayRetry(at wire.Moment) bool {
-	o := &t.load.o
-	return (o.MaxTries < 0 || t.tries < int64(o.MaxTries)) &&
-		(o.LatencyLimit == 0 || at.Now-at.Begin <= o.LatencyLimit) && !at.Over
-}
-
-func (t *task) rolledBack(at wire.Moment, buf []byte) ([]byte, wire.Action) {
-	if !t.retry {
-		return buf, t.fail(at)
+// pass goes on to the commands of a pipeline that the next reply is about.
+func (t *task) pass() {
+	for t.group < len(t.piped) {
+		t.group++
+		if t.piped[t.group-1] == syncMark {
+			return
+		}
 	}
-	if t.load.work.PerCommand && t.command >= 0 {
-		t.stats[t.script].commands[t.command].retried++
-	}
-	t.tries++
-	t.clear()
-	t.m.Again()
-	return t.advance(at, buf)
-}
-
-// errOpen ends a client whose script leaves a transaction open.
-var errOpen = errors.New("end of script reached without completing the last transaction")
-
-// finish ends a transaction that went well.
-func (t *task) finish(at wire.Moment) wire.Action {
-	open := t.status != 'I'
-	if open && !t.load.work.Strict {
-		return t.abort(errOpen)
-	}
-	t.row = 0
-	t.stats[t.script].latency.add(at.Now - at.Begin)
-	t.close(at, wire.State{})
-	if open {
-		t.abort(errOpen) // the transaction counts all the same, as in pgbench
-	}
-	return wire.Done()
-}
-
-// fail ends a transaction that is not tried again.
-func (t *task) fail(at wire.Moment) wire.Action {
-	s := &t.stats[t.script]
-	s.failed++
-	state, err := t.failed, t.err
-	switch state {
-	case serializationFailure:
-		s.serialization++
-	case deadlockDetected:
-		s.deadlock++
-	}
-	t.close(at, state)
-	if err := t.storm(state, err); err != nil {
-		return wire.Abort(err)
-	}
-	return wire.Fail(state)
-}
-
-// close counts what both ends have in common.
-func (t *task) close(at wire.Moment, failed wire.State) {
-	t.open = false
-	s := &t.stats[t.script]
-	if t.tries > 1 {
-		s.retried++
-		s.retries += t.tries - 1
-		t.load.retried.Add(1)
-		t.load.retries.Add(t.tries - 1)
-	}
-	if t.load.log != nil {
-		t.load.log.transaction(t, at, failed)
-	}
-}
-
-// abort ends the client, and with it the load unless it is to go on as pgbench
-// does.
-func (t *task) abort(err error) wire.Action {
-	if !t.load.work.Strict {
-		return wire.Abort(err)
-	}
-	t.gone = true
-	t.load.abort(Aborted{Client: t.client, Err: err})
-	return wire.Stop()
-}
-
-// stormLength is how many transactions of one client in a row may fail alike.
-const stormLength = 100
-
-// storm returns an error when a client does nothing but fail for one reason.
-// Class 40 (serialization failure, deadlock) is what a contended load can bring
-// and goes away by itself.
-func (t *task) storm(state wire.State, err error) error {
-	if state != t.last {
-		t.last, t.row = state, 0
-	}
-	t.row++
-	if t.row < stormLength || state[0] == '4' && state[1] == '0' {
-		return nil
-	}
-	return fmt.Errorf("failed %d times in a row for the same reason: %w", t.row, err)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // txnLog writes a line for each transaction, in the format of pgbench -l:
-// client, transaction number, latency in µs or what became of it, script, time
+// client, transaction number from 1, latency in µs or what became of it, script, time
 // of completion in s and µs, then the lag in µs with a rate and the number of
 // retries where there may be some.
 type txnLog struct {
@@ -57,6 +57,7 @@ func (l *txnLog) line(client int, took string, script int, lag time.Duration, re
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.count[client]++
 	_, err := fmt.Fprintf(l.w, "%d %d %s %d %d %d", client, l.count[client], took, script, now.Unix(), now.Nanosecond()/1000)
 	if l.rate && err == nil {
 		_, err = fmt.Fprintf(l.w, " %d", lag.Microseconds())
@@ -67,7 +68,6 @@ func (l *txnLog) line(client int, took string, script int, lag time.Duration, re
 	if err == nil {
 		err = l.w.WriteByte('\n')
 	}
-	l.count[client]++
 	if l.err == nil {
 		l.err = err
 	}

@@ -213,7 +213,7 @@ func (c *client) send(buf []byte, act Action) {
 }
 
 var (
-	errCopy      = errors.New("COPY FROM STDIN and replication cannot be driven: use a file on the server or another tool")
+	errCopy      = errors.New("COPY FROM STDIN is not supported: copy from a file on the server, or use another tool")
 	errUnasked   = errors.New("the server said that it is ready without having been asked")
 	errTooShort  = errors.New("the server sent a message that is too short")
 	errNoRequest = errors.New("the server sent rows that no request asked for")
@@ -239,6 +239,8 @@ func (c *client) message(typ byte, body []byte) error {
 		c.listen(body)
 	case 'G', 'W':
 		return errCopy
+	case 'H':
+		c.result.Copied = true
 	case 'T':
 		if c.replies == 0 {
 			return errNoRequest
@@ -253,12 +255,13 @@ func (c *client) message(typ byte, body []byte) error {
 	return nil
 }
 
-// listen keeps what a server says before it ends a session: class 57P, operator
-// intervention, which a crash of another backend announces by a mere notice.
+// listen keeps what a server says before it ends a session: what is fatal, and class 57P,
+// operator intervention, which a crash of another backend announces by a mere notice.
 func (c *client) listen(body []byte) {
 	for t, v := range errorFields(body) {
-		if t == 'C' && bytes.HasPrefix(v, []byte("57P")) {
+		if t == 'C' && bytes.HasPrefix(v, []byte("57P")) || t == 'V' && (string(v) == "FATAL" || string(v) == "PANIC") {
 			c.lastWords = append(c.lastWords[:0], body...)
+			return
 		}
 	}
 }
@@ -278,27 +281,53 @@ func (c *client) ready(status byte) error {
 	return nil
 }
 
-// lost ends the run, unless it ends anyway, because the connection is gone.
+// lost ends the client, and with it the run unless its task is a LossTask that will not
+// have that, because the connection is gone.
 func (c *client) lost(cause error) {
 	c.conn.broken = true
 	e := &LostError{Client: c.index, Clients: len(c.run.opts.Clients), Cause: cause}
 	if len(c.lastWords) > 0 {
 		e.Said = parseError(c.lastWords)
 	}
-	c.run.abort(e)
-	c.leave()
+	c.giveUp(e, e)
 }
 
-// confused ends the run because of what the server sent.
+// confused does the same because of what the server sent.
 func (c *client) confused(err error) {
 	c.conn.broken = true
-	c.abort(err)
+	c.giveUp(err, c.named(err))
+}
+
+// unable does the same because there is no connection to be had.
+func (c *client) unable(err error) { c.giveUp(err, c.named(err)) }
+
+// giveUp ends the client, and the run with the error that names the client unless its
+// task says that it ends alone.
+func (c *client) giveUp(err, named error) {
+	if c.over {
+		return
+	}
+	t, ok := c.task.(LossTask)
+	if !ok || c.run.stopping.Load() || !t.Lost(err) {
+		c.run.abort(named)
+	}
+	c.leave()
 }
 
 // abort ends the run because of the client.
 func (c *client) abort(err error) {
-	c.run.abort(fmt.Errorf("client %d of %d: %w", c.index+1, len(c.run.opts.Clients), err))
+	c.run.abort(c.named(err))
 	c.leave()
+}
+
+// named is an error of the client.
+func (c *client) named(err error) error {
+	return fmt.Errorf("%s: %w", clientName(c.index, len(c.run.opts.Clients)), err)
+}
+
+// clientName is how messages call a client: with its number from 0, as pgbench does.
+func clientName(index, clients int) string {
+	return fmt.Sprintf("client %d (of %d, from 0)", index, clients)
 }
 
 // leave ends the client.

@@ -105,8 +105,69 @@ func TestLostConnections(t *testing.T) {
 		if !errors.As(err, &lost) || !errors.As(err, &said) || lost.Client != 1 || said.Code != "57P01" || s.Transactions == 0 || s.Cancelled {
 			t.Fatalf("%v %+v", err, s)
 		}
-		if want := "client 2 of 4 lost its connection: FATAL: terminating connection due to administrator command (SQLSTATE 57P01)"; !strings.Contains(err.Error(), want) {
+		if want := "client 1 (of 4, from 0) lost its connection: FATAL: terminating connection due to administrator command (SQLSTATE 57P01)"; !strings.Contains(err.Error(), want) {
 			t.Errorf("%q", err)
+		}
+	})
+}
+
+// loner is a task that ends alone, with what it was told.
+type loner struct {
+	Task
+	told []error
+}
+
+func (l *loner) Lost(err error) bool { l.told = append(l.told, err); return true }
+
+// TestLossOfALonerEndsItAlone: the others do all of their transactions.
+func TestLossOfALonerEndsItAlone(t *testing.T) {
+	onBoth(t, func(t *testing.T, with connector) {
+		conns := with.adopt(t, needServer(t).DSN(), 5, nil)
+		asks := func(sql string) *loner { return &loner{Task: endless(sql)} }
+		sleeper := &loner{Task: taskFunc(func(_ Moment, b []byte) ([]byte, Action) { return b, Sleep(time.Hour) })}
+		tasks := []*loner{
+			asks("SELECT pg_sleep(0.01)"), asks("SELECT pg_terminate_backend(pg_backend_pid())"), asks("COPY pg_class FROM STDIN"), sleeper,
+			asks(fmt.Sprintf("SELECT pg_terminate_backend(%d)", conns[3].PID())),
+		}
+		given := make([]Client, len(conns))
+		for i := range given {
+			given[i] = Client{conns[i], tasks[i]}
+		}
+		s, err := Run(t.Context(), Options{Clients: given, Threads: 1, Transactions: 3, Recorder: (&tallies{}).recorder})
+		if err != nil || s.Transactions != 6 || s.Cancelled {
+			t.Errorf("%v %+v", err, s)
+		}
+		for i, code := range map[int]string{1: "57P01", 3: "57P01"} {
+			var said *pgconn.PgError
+			if told := tasks[i].told; len(told) != 1 || !errors.As(told[0], &said) || said.Code != code {
+				t.Errorf("client %d was told %v", i, told)
+			}
+		}
+		if told := tasks[2].told; len(told) != 1 || !errors.Is(told[0], errCopy) || len(tasks[0].told)+len(tasks[4].told) > 0 {
+			t.Errorf("told %v, others %v %v", told, tasks[0].told, tasks[4].told)
+		}
+	})
+}
+
+// TestWordsOfAnyFatalError: not only of an administrator's command.
+func TestWordsOfAnyFatalError(t *testing.T) {
+	onBoth(t, func(t *testing.T, with connector) {
+		conns := with.adopt(t, needServer(t).DSN(), 1, func(c *pgconn.PgConn) {
+			if err := c.Exec(t.Context(), "SET idle_in_transaction_session_timeout = 20").Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		asked := false
+		_, err := Run(t.Context(), Options{Recorder: (&tallies{}).recorder, Clients: []Client{{conns[0], taskFunc(func(_ Moment, b []byte) ([]byte, Action) {
+			if asked {
+				return b, Sleep(time.Hour)
+			}
+			asked = true
+			return AppendQuery(b, "BEGIN"), Send(1)
+		})}}})
+		var lost *LostError
+		if !errors.As(err, &lost) || lost.Said == nil || lost.Said.Code != "25P03" {
+			t.Errorf("%v", err)
 		}
 	})
 }
@@ -144,7 +205,7 @@ func TestAbortEndsTheRun(t *testing.T) {
 				return AppendQuery(b, "SELECT 1"), Send(1)
 			})},
 		}})
-		if !errors.Is(err, why) || !strings.Contains(err.Error(), "client 2 of 2") {
+		if !errors.Is(err, why) || !strings.Contains(err.Error(), "client 1 (of 2, from 0)") {
 			t.Errorf("%v", err)
 		}
 	})

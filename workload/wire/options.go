@@ -41,7 +41,7 @@ type Options struct {
 	// begins: its latency counts from when the connection is there, with a rate from
 	// its scheduled start. The run closes it after the transaction. Any number of
 	// goroutines call it at a time. It must return when ctx ends; any other error
-	// ends the run.
+	// ends the run, or the client alone if its task is a LossTask.
 	Reconnect func(ctx context.Context, client int) (*Conn, error)
 }
 
@@ -88,11 +88,11 @@ func (o *Options) check() error {
 	for i, c := range o.Clients {
 		switch {
 		case c.Task == nil:
-			return fmt.Errorf("client %d of %d has no task", i+1, len(o.Clients))
+			return fmt.Errorf("%s has no task", clientName(i, len(o.Clients)))
 		case o.Reconnect != nil && c.Conn != nil:
-			return fmt.Errorf("client %d of %d has a connection, but is to open its own", i+1, len(o.Clients))
+			return fmt.Errorf("%s has a connection, but is to open its own", clientName(i, len(o.Clients)))
 		case o.Reconnect == nil && (c.Conn == nil || c.Conn.closed || c.Conn.broken):
-			return fmt.Errorf("client %d of %d has no open connection", i+1, len(o.Clients))
+			return fmt.Errorf("%s has no open connection", clientName(i, len(o.Clients)))
 		}
 	}
 	return nil
@@ -105,7 +105,7 @@ func (o *Options) indirect() string {
 	}
 	for i, c := range o.Clients {
 		if why := c.Conn.Indirect(); why != "" {
-			return fmt.Sprintf("the connection of client %d of %d %s", i+1, len(o.Clients), why)
+			return fmt.Sprintf("the connection of %s %s", clientName(i, len(o.Clients)), why)
 		}
 	}
 	return ""

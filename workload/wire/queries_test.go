@@ -119,7 +119,7 @@ func TestCopyIsAnError(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		s, err := runSteps(t, with, query("COPY (SELECT generate_series(1, 1000)) TO STDOUT"))
-		if err != nil || s.results[0].Affected != 1000 {
+		if err != nil || s.results[0].Affected != 1000 || !s.results[0].Copied {
 			t.Errorf("%v %+v", err, s.results)
 		}
 	})

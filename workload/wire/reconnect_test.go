@@ -133,7 +133,7 @@ func TestConnectionThatCannotBeOpened(t *testing.T) {
 			return good.connect(ctx, client)
 		},
 	})
-	if !errors.Is(err, why) || !strings.Contains(err.Error(), "client 2 of 2: opening a connection: too many") || s.Transactions < 2 {
+	if !errors.Is(err, why) || !strings.Contains(err.Error(), "client 1 (of 2, from 0): opening a connection: too many") || s.Transactions < 2 {
 		t.Errorf("%v %+v", err, s)
 	}
 	good.checkClosed(t)

@@ -30,6 +30,8 @@ type Result struct {
 	Commands int
 	// Affected is the row count in the last command's tag, 0 for a tag without.
 	Affected int64
+	// Copied says that a command was COPY TO STDOUT, whose rows are not shown.
+	Copied bool
 
 	fields []byte // the body of the ErrorResponse
 }
@@ -126,7 +128,8 @@ func parseError(body []byte) *pgconn.PgError {
 	return e
 }
 
-// LostError is a client's loss of its connection, which ends a run.
+// LostError is a client's loss of its connection, which ends a run unless its task is a
+// LossTask.
 type LostError struct {
 	Client, Clients int // the client, from 0, of how many
 	// Said is what the server said before, nil if it said nothing.
@@ -136,11 +139,15 @@ type LostError struct {
 }
 
 func (e *LostError) Error() string {
-	what := fmt.Sprintf("client %d of %d lost its connection", e.Client+1, e.Clients)
+	return clientName(e.Client, e.Clients) + " " + e.What()
+}
+
+// What is the error without the client's name: "lost its connection: FATAL: …".
+func (e *LostError) What() string {
 	if e.Said != nil {
-		return fmt.Sprintf("%s: %s", what, e.Said.Error())
+		return "lost its connection: " + e.Said.Error()
 	}
-	return fmt.Sprintf("%s without a word from the server: %v", what, e.Cause)
+	return fmt.Sprintf("lost its connection without a word from the server: %v", e.Cause)
 }
 
 // Unwrap gives what the server said, as a *pgconn.PgError, and the cause.

@@ -51,7 +51,8 @@ func (r *run) over(at time.Duration) bool { return r.opts.Duration > 0 && at >= 
 // When ctx ends they are cancelled on the server and not counted; Run then
 // returns within about a second, without an error. A client that loses its
 // connection (*LostError) or cannot open one, whose server breaks the protocol or whose
-// task aborts, ends the run with an error. The stats hold what was done in every case.
+// task aborts, ends the run with an error, but for what a LossTask takes on
+// its client alone. The stats hold what was done in every case.
 func Run(ctx context.Context, o Options) (Stats, error) {
 	s, err := start(ctx, o)
 	if err != nil {

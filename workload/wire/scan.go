@@ -27,7 +27,7 @@ var classes = [256]class{
 	'D': keepRow,
 	'E': keep, // ErrorResponse
 	'G': keep, // CopyInResponse
-	'H': skip, // CopyOutResponse
+	'H': keep, // CopyOutResponse
 	'I': keep, // EmptyQueryResponse
 	'K': skip, // BackendKeyData
 	'N': keep, // NoticeResponse

@@ -43,7 +43,7 @@ func newStreams(r *run) (engine, error) {
 		}
 		var err error
 		if s.conn, err = given.Conn.stream(); err != nil {
-			return nil, fmt.Errorf("client %d of %d: %w", i+1, len(r.opts.Clients), err)
+			return nil, fmt.Errorf("%s: %w", clientName(i, len(r.opts.Clients)), err)
 		}
 	}
 	return all, nil
@@ -132,7 +132,7 @@ func (s *stream) connect(ctx context.Context) {
 	case ctx.Err() != nil:
 		c.leave()
 	default:
-		c.abort(fmt.Errorf("opening a connection: %w", err))
+		c.unable(fmt.Errorf("opening a connection: %w", err))
 	}
 }
 

@@ -34,6 +34,16 @@ type ReconnectTask interface {
 	Reconnected()
 }
 
+// LossTask is a Task that may end without the run when it cannot go on.
+type LossTask interface {
+	Task
+	// Lost is called when the client has lost its connection (*LostError), cannot
+	// open one, or cannot go on with what the server sent. If it returns true, the client
+	// alone ends, as after Stop; else the run ends with that error. It is the last call of the
+	// client's run, and is not made when the run is ending anyway.
+	Lost(err error) bool
+}
+
 // Moment is a time of a run. Times are since the run began, on a monotonic clock.
 type Moment struct {
 	Now time.Duration

@@ -235,7 +235,7 @@ func (t *thread) unwritable(c *client, errno unix.Errno) {
 	c.lost(errno)
 }
 
-// check ends the run when a client cannot be watched.
+// check ends a client that cannot be watched.
 func (t *thread) check(c *client, err error) {
 	if err != nil {
 		c.confused(err)

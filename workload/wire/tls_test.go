@@ -131,7 +131,7 @@ func TestTLS(t *testing.T) {
 		query("SELECT 1 / 0"),
 	}}
 	stats, err := Run(t.Context(), Options{Clients: []Client{{conns[0], s}}, Recorder: (&tallies{}).recorder})
-	if err != nil || !strings.Contains(stats.Indirect, "client 1 of 1 is encrypted") {
+	if err != nil || !strings.Contains(stats.Indirect, "client 0 (of 1, from 0) is encrypted") {
 		t.Fatalf("%v %+v", err, stats)
 	}
 	if s.rows[0][0] != "t" || s.rows[1+rows][0] != "9437184" || s.bytes != rows*size+1+7 || s.results[3].State.String() != "22012" {
