@@ -38,10 +38,10 @@ type task struct {
 	// Of the present request.
 	preparing []int // commands being prepared, with a reply each
 	step      script.Step
-	replies   int   // of the server, still to come
-	command   int   // the command that is being measured
+	replies   int // of the server, still to come
+	command   int // the command that is being measured
 	sent      time.Duration
-	sleeping  bool // in a \sleep
+	sleeping  bool            // in a \sleep
 	results   []script.Result // of \gset and \aset
 
 	// Of an open pipeline: what is to be sent at its end.
