@@ -218,6 +218,7 @@ func (l *loading) connect(ctx context.Context, res *Result) ([]*wire.Conn, error
 		if err != nil {
 			return fmt.Errorf("preparing client %d (of %d, from 0): %w", i, len(conns), err)
 		}
+		conns[i] = nil // it is not pgx's any more, which would wait in vain for its end
 		return nil
 	})
 }
