@@ -29,13 +29,15 @@ func (b Bench) beyond(line text, a Asked) {
 		line("interrupted: the figures are those of the first %.1f s", b.DurationS)
 	}
 	if l := b.Latency; l != nil {
-		if apart := b.connectingApart(a); !a.measured() && apart != "" {
-			line("latency average = %.3f ms, stddev = %.3f ms%s", l.Mean, l.Stddev, apart)
-		} else if !a.measured() {
+		apart := b.connectingApart(a)
+		if !a.measured() && apart == "" {
 			line("latency stddev = %.3f ms", l.Stddev)
 		}
 		line("latency min = %.3f ms, p50 = %.3f ms, p90 = %.3f ms, p95 = %.3f ms, p99 = %.3f ms, max = %.3f ms%s",
-			l.Min, l.P50, l.P90, l.P95, l.P99, l.Max, b.connectingApart(a))
+			l.Min, l.P50, l.P90, l.P95, l.P99, l.Max, apart)
+		if !a.measured() && apart != "" {
+			line("latency average = %.3f ms, stddev = %.3f ms%s", l.Mean, l.Stddev, apart)
+		}
 	} else {
 		line("latency: n/a, no transaction finished")
 	}
