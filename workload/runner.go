@@ -218,6 +218,7 @@ func (l *loading) connect(ctx context.Context, res *Result) ([]*wire.Conn, error
 		if err != nil {
 			return fmt.Errorf("preparing client %d (of %d, from 0): %w", i, len(conns), err)
 		}
+		conns[i] = nil // it is not pgx's any more, which would wait in vain for its end
 		return nil
 	})
 }
@@ -285,17 +286,19 @@ func (l *loading) measure(ctx context.Context, conns []*wire.Conn) (wire.Stats, 
 // transactions each.
 func (l *loading) run(ctx context.Context, conns []*wire.Conn, d time.Duration, transactions int64) (wire.Stats, error) {
 	var clients []wire.Client
+	var numbers []int // those that have ended are not in the run
 	for i, c := range conns {
 		if t := l.tasks[i]; !t.gone {
 			t.clock = time.Time{}
 			clients = append(clients, wire.Client{Conn: c, Task: t})
+			numbers = append(numbers, i)
 		}
 	}
 	if len(clients) == 0 {
 		return wire.Stats{}, nil
 	}
 	o := wire.Options{
-		Clients: clients, Threads: l.o.Threads, Recorder: l.recorder, Duration: d, Transactions: transactions,
+		Clients: clients, Threads: l.o.Threads, Recorder: func(thread int) wire.Recorder { return l.recorder(thread, numbers) }, Duration: d, Transactions: transactions,
 		Rate: l.o.Rate, Seed: uint64(l.o.Seed), LatencyLimit: l.o.LatencyLimit,
 	}
 	if l.work.Reconnect {
@@ -344,10 +347,11 @@ func (l *loading) warmSteps(ctx context.Context, conns []*wire.Conn, res *Result
 	return true, nil
 }
 
-func (l *loading) recorder(thread int) wire.Recorder {
+// recorder is a thread's recorder, of a run whose clients have those numbers.
+func (l *loading) recorder(thread int, numbers []int) wire.Recorder {
 	r := l.meter.recorder(thread)
 	if l.log != nil {
-		return loggedRecorder{r, l.log}
+		return loggedRecorder{r, l.log, numbers}
 	}
 	return r
 }

@@ -151,6 +151,16 @@ func TestTaskClockNeverGoesBack(t *testing.T) {
 	}
 }
 
+// TestSkippedIsOfTheRightClient: the run counts only those that are still there.
+func TestSkippedIsOfTheRightClient(t *testing.T) {
+	var log bytes.Buffer
+	l := &loading{meter: NewMeter("test"), log: newTxnLog(&log, &Load{Clients: 3})}
+	l.recorder(0, []int{0, 2}).Skipped(1)
+	if err := l.log.close(); err != nil || !strings.HasPrefix(log.String(), "2 1 skipped 0 ") {
+		t.Errorf("%q, %v", log.String(), err)
+	}
+}
+
 // testLogNumbers: transactions are numbered from 1 by client, as in pgbench.
 func testLogNumbers(t *testing.T, s server) {
 	var log bytes.Buffer

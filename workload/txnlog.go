@@ -87,11 +87,12 @@ func (l *txnLog) close() error {
 // loggedRecorder logs the transactions that a recorder only hears of.
 type loggedRecorder struct {
 	wire.Recorder
-	log *txnLog
+	log     *txnLog
+	numbers []int // of the run's clients
 }
 
 // Skipped counts and logs one.
 func (r loggedRecorder) Skipped(client int) {
-	r.log.skipped(client)
+	r.log.skipped(r.numbers[client])
 	r.Recorder.Skipped(client)
 }

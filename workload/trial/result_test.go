@@ -3,8 +3,10 @@ package trial
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -120,5 +122,34 @@ func TestResultWithoutATransaction(t *testing.T) {
 	var text bytes.Buffer
 	if err := WriteResultText(&text, b, Asked{}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The average that pgbench takes from the time of the run holds connecting, the measured
+// latencies do not: the text says so, and has an average that belongs to them.
+func TestResultWithConnecting(t *testing.T) {
+	load := publishedResult()
+	load.Connections, load.ConnectMean = load.Transactions, 2500*time.Microsecond
+	b := BuildBench(published4kB().run(), load, 0)
+	const note = " (without connecting, which took 2.500 ms on average)"
+	average := fmt.Sprintf("\nlatency average = %.3f ms, stddev = %.3f ms%s\n", b.Latency.Mean, b.Latency.Stddev, note)
+	for name, c := range map[string]struct {
+		asked   Asked
+		average bool
+		notes   int
+	}{
+		"as pgbench has it": {Asked{Pgbench: true, Reconnect: true}, true, 2},
+		"with progress":     {Asked{Pgbench: true, Reconnect: true, Progress: true}, false, 1},
+		"of a scenario":     {Asked{Reconnect: true}, false, 1},
+		"with a rate":       {Asked{Pgbench: true, Reconnect: true, Rate: 100}, false, 0},
+		"connected once":    {Asked{Pgbench: true}, false, 0},
+	} {
+		var text bytes.Buffer
+		if err := WriteResultText(&text, b, c.asked); err != nil {
+			t.Fatal(err)
+		}
+		if got := text.String(); strings.Contains(got, average) != c.average || strings.Count(got, note) != c.notes {
+			t.Errorf("%s:\n%s", name, got)
+		}
 	}
 }

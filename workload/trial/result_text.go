@@ -29,11 +29,15 @@ func (b Bench) beyond(line text, a Asked) {
 		line("interrupted: the figures are those of the first %.1f s", b.DurationS)
 	}
 	if l := b.Latency; l != nil {
-		if !a.measured() {
+		apart := b.connectingApart(a)
+		if !a.measured() && apart == "" {
 			line("latency stddev = %.3f ms", l.Stddev)
 		}
-		line("latency min = %.3f ms, p50 = %.3f ms, p90 = %.3f ms, p95 = %.3f ms, p99 = %.3f ms, max = %.3f ms",
-			l.Min, l.P50, l.P90, l.P95, l.P99, l.Max)
+		line("latency min = %.3f ms, p50 = %.3f ms, p90 = %.3f ms, p95 = %.3f ms, p99 = %.3f ms, max = %.3f ms%s",
+			l.Min, l.P50, l.P90, l.P95, l.P99, l.Max, apart)
+		if !a.measured() && apart != "" {
+			line("latency average = %.3f ms, stddev = %.3f ms%s", l.Mean, l.Stddev, apart)
+		}
 	} else {
 		line("latency: n/a, no transaction finished")
 	}
@@ -56,6 +60,16 @@ func (b Bench) beyond(line text, a Asked) {
 	if n := len(b.Aborted); n > 0 {
 		line("clients that ended early: %d of %d", n, b.Clients)
 	}
+}
+
+// connectingApart says of measured latencies that connecting is not in them, empty
+// where it is or nobody connected: with a rate they count from the scheduled start. The
+// average that pgbench takes from the time of the run does hold connecting.
+func (b Bench) connectingApart(a Asked) string {
+	if !a.Reconnect || a.Rate > 0 || b.ConnectMeanMS == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (without connecting, which took %.3f ms on average)", *b.ConnectMeanMS)
 }
 
 // text is a line on the warm-up.
