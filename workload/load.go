@@ -69,6 +69,14 @@ type Load struct {
 	Stopped func(err error)
 }
 
+// ProtocolMode is the mode that a load of w runs in.
+func (l *Load) ProtocolMode(w Work) script.Mode {
+	if l.Mode != nil {
+		return *l.Mode
+	}
+	return w.Mode
+}
+
 // Warmup is the part of a load that is not measured, in which caches and page
 // tables fill.
 type Warmup struct {

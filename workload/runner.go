@@ -88,10 +88,7 @@ func newLoading(ctx context.Context, load Load, meter *Meter) (*loading, error) 
 	if l.work, err = load.Scenario.Work(values); err != nil {
 		return nil, err
 	}
-	l.mode = l.work.Mode
-	if load.Mode != nil {
-		l.mode = *load.Mode
-	}
+	l.mode = load.ProtocolMode(l.work)
 	if err := l.link(); err != nil {
 		return nil, err
 	}

@@ -11,11 +11,7 @@ import (
 
 // benchCleanup removes what pgtlb made in a database.
 func (a *app) benchCleanup(ctx context.Context, b *benchFlags, args []string) error {
-	cfg, err := b.conn.config(args)
-	if err != nil {
-		return err
-	}
-	s, err := connectServer(ctx, cfg)
+	s, err := b.server(ctx, args)
 	if err != nil {
 		return err
 	}

@@ -15,11 +15,7 @@ func (a *app) benchInit(ctx context.Context, b *benchFlags, args []string) error
 	if !b.allowLoad {
 		return errAllowLoad
 	}
-	cfg, err := b.conn.config(args)
-	if err != nil {
-		return err
-	}
-	s, err := connectServer(ctx, cfg)
+	s, err := b.server(ctx, args)
 	if err != nil {
 		return err
 	}

@@ -195,6 +195,15 @@ type server struct {
 // lookTimeout bounds connecting.
 const lookTimeout = 15 * time.Second
 
+// server connects to the server that the flags and arguments name.
+func (b *benchFlags) server(ctx context.Context, args []string) (*server, error) {
+	cfg, err := b.conn.config(args)
+	if err != nil {
+		return nil, err
+	}
+	return connectServer(ctx, cfg)
+}
+
 func connectServer(ctx context.Context, cfg *pgx.ConnConfig) (*server, error) {
 	own := cfg.Copy()
 	own.RuntimeParams["application_name"] = probes.SetupName

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -76,10 +74,8 @@ func (a *app) offerInstall(ctx context.Context, yes bool, why error) (lab.Server
 		if !a.isTerminal() {
 			return lab.Server{}, errors.New("nothing was installed: there is no terminal to ask on; -y answers yes")
 		}
-		_, _ = fmt.Fprint(a.err, "Install it now? [y/N] ")
-		answer, _ := bufio.NewReader(a.in).ReadString('\n')
-		if s := strings.ToLower(strings.TrimSpace(answer)); s != "y" && s != "yes" {
-			return lab.Server{}, errors.New("nothing was installed")
+		if err := a.confirm(ctx, nil, "Install it now?", false, "nothing was installed"); err != nil {
+			return lab.Server{}, err
 		}
 	}
 	return lab.Install(ctx, lab.InstallOptions{Plan: plan, Finder: lab.NewFinder(), Root: root}, a.err)

@@ -51,6 +51,3 @@ func Builtin(name string) (Built, error) {
 	}
 	return Built{}, fmt.Errorf("ambiguous builtin name: %d builtin scripts found for prefix %q", len(found), name)
 }
-
-// Parse makes a Script of it.
-func (b Built) Parse() (*Script, error) { return Parse(b.Description, b.Text) }

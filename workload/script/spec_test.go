@@ -79,7 +79,7 @@ func TestBuiltin(t *testing.T) {
 		}
 	}
 	for _, b := range Builtins() {
-		s, err := b.Parse()
+		s, err := Parse(b.Description, b.Text)
 		if err != nil {
 			t.Fatal(err)
 		}

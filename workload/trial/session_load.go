@@ -257,13 +257,9 @@ func loadMeta(w *workload.Load) (LoadMeta, error) {
 	if err != nil {
 		return LoadMeta{}, err
 	}
-	mode := work.Mode
-	if w.Mode != nil {
-		mode = *w.Mode
-	}
 	m := LoadMeta{Scenario: w.Scenario.Name, Version: w.Scenario.Version, Params: w.Values, Clients: w.Clients,
 		Seed: w.Seed, DurationS: w.Duration.Seconds(), Transactions: w.Transactions, Rate: w.Rate,
-		LatencyLimitS: w.LatencyLimit.Seconds(), Threads: w.Threads, Mode: mode.String()}
+		LatencyLimitS: w.LatencyLimit.Seconds(), Threads: w.Threads, Mode: w.ProtocolMode(work).String()}
 	for _, sc := range work.Scripts {
 		digest := sha256.Sum256([]byte(sc.Text))
 		m.Scripts = append(m.Scripts, ScriptMeta{Name: sc.Name, Weight: sc.Weight, Digest: hex.EncodeToString(digest[:8])})

@@ -42,8 +42,8 @@ func AppendParse(b []byte, name, sql string) []byte {
 }
 
 // BeginBind begins a Bind of a statement with that many parameters to the unnamed
-// portal. Then each parameter is added, by AppendParam, AppendNull or BeginParam
-// and EndParam, and EndBind ends it.
+// portal. Then each parameter is added, by AppendNull or BeginParam and EndParam,
+// and EndBind ends it.
 func BeginBind(b []byte, statement string, params int) ([]byte, int) {
 	b, at := begin(b, 'B')
 	b = append(b, 0) // the unnamed portal
@@ -65,12 +65,6 @@ func EndParam(b []byte, mark int) []byte {
 	return b
 }
 
-// AppendParam appends a text parameter.
-func AppendParam(b []byte, text string) []byte {
-	b, mark := BeginParam(b)
-	return EndParam(append(b, text...), mark)
-}
-
 // AppendNull appends a parameter that is NULL.
 func AppendNull(b []byte) []byte { return append(b, 0xff, 0xff, 0xff, 0xff) }
 
@@ -89,6 +83,3 @@ func AppendExecute(b []byte) []byte { return append(b, execute...) }
 
 // AppendSync appends a Sync.
 func AppendSync(b []byte) []byte { return append(b, syncMessage...) }
-
-// AppendExecuteSync appends Describe, Execute and Sync.
-func AppendExecuteSync(b []byte) []byte { return append(b, execute+syncMessage...) }

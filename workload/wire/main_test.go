@@ -230,7 +230,7 @@ func (s *selectTask) Next(_ Moment, b []byte) ([]byte, Action) {
 	b, mark := BeginBind(b, name, 1)
 	b, value := BeginParam(b)
 	b = EndParam(strconv.AppendInt(b, id, 10), value)
-	return AppendExecuteSync(EndBind(b, mark)), Send(1)
+	return appendExecuteSync(EndBind(b, mark)), Send(1)
 }
 
 func (s *selectTask) Result(_ Moment, r *Result) {

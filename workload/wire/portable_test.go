@@ -74,16 +74,16 @@ func TestThrottleKeepsItsRate(t *testing.T) {
 
 func TestEncodings(t *testing.T) {
 	b, mark := BeginBind(nil, "s", 3)
-	b = AppendNull(AppendParam(b, "xy"))
+	b = AppendNull(appendParam(b, "xy"))
 	b, value := BeginParam(b)
 	b = EndParam(append(b, '7'), value)
-	b = AppendExecuteSync(EndBind(b, mark))
+	b = appendExecuteSync(EndBind(b, mark))
 	want := "B\x00\x00\x00\x1e\x00s\x00\x00\x00\x00\x03\x00\x00\x00\x02xy\xff\xff\xff\xff\x00\x00\x00\x017\x00\x01\x00\x00" +
 		"D\x00\x00\x00\x06P\x00E\x00\x00\x00\x09\x00\x00\x00\x00\x00S\x00\x00\x00\x04"
 	if string(b) != want {
 		t.Errorf("\n%q, want\n%q", b, want)
 	}
-	if got, want := string(AppendSync(AppendExecute(nil))), string(AppendExecuteSync(nil)); got != want {
+	if got, want := string(AppendSync(AppendExecute(nil))), string(appendExecuteSync(nil)); got != want {
 		t.Errorf("%q, %q", got, want)
 	}
 	if got := string(AppendParse(nil, "s", "SELECT 1")); got != "P\x00\x00\x00\x11s\x00SELECT 1\x00\x00\x00" {

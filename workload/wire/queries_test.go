@@ -36,7 +36,7 @@ func TestErrorsAreResults(t *testing.T) {
 	onBoth(t, func(t *testing.T, with connector) {
 		extended := func(b []byte) ([]byte, Action) {
 			b, mark := BeginBind(AppendParse(b, "", "SELECT 1 / $1::int"), "", 1)
-			return AppendExecuteSync(EndBind(AppendParam(b, "0"), mark)), Send(1)
+			return appendExecuteSync(EndBind(appendParam(b, "0"), mark)), Send(1)
 		}
 		s, err := runSteps(t, with, query("SELECT 1 / 0"), query("SELECT 1"), extended, query("BEGIN"), query("nonsense"), query("SELECT 1"), query("ROLLBACK"))
 		if err != nil {
@@ -135,8 +135,8 @@ func TestBothSidesSendAtOnce(t *testing.T) {
 				b = AppendParse(b, "", "SELECT $1::text")
 				var mark int
 				b, mark = BeginBind(b, "", 1)
-				b = AppendParam(b, strings.Repeat("z", size))
-				b = AppendExecuteSync(EndBind(b, mark))
+				b = appendParam(b, strings.Repeat("z", size))
+				b = appendExecuteSync(EndBind(b, mark))
 			}
 			return b, SendRows(requests)
 		})

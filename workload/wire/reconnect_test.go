@@ -67,7 +67,7 @@ func (s *sessionTask) Next(at Moment, b []byte) ([]byte, Action) {
 		return AppendSync(AppendParse(b, statement, "SELECT 1")), Send(1)
 	case 2, 3:
 		b, mark := BeginBind(b, statement, 0)
-		return AppendExecuteSync(EndBind(b, mark)), Send(1)
+		return appendExecuteSync(EndBind(b, mark)), Send(1)
 	}
 	s.asked = 0
 	return b, Done()
