@@ -20,14 +20,14 @@ const top = "../.." // of the repository, seen from this package
 var allowed = map[string][]string{
 	"probes/perf":        {},
 	"probes":             {"probes/perf"},
-	"probes/doctor":      {"probes"},
+	"probes/doctor":      {"probes", "probes/perf"},
 	"workload":           {"probes", "workload/script", "workload/wire"},
 	"workload/script":    {},
 	"workload/wire":      {"probes"},
 	"workload/lab":       {"probes"},
-	"workload/trial":     {"probes", "workload", "workload/script", "workload/lab"},
+	"workload/trial":     {"probes", "probes/doctor", "workload", "workload/script", "workload/lab"},
 	"workload/calibrate": {"probes", "workload", "workload/script", "workload/wire", "workload/lab", "workload/trial"},
-	"tui":                {"probes", "workload", "workload/trial"},
+	"tui":                {"probes", "probes/doctor", "workload", "workload/trial"},
 	"cmd/pgtlb":          {"probes", "probes/doctor", "workload", "workload/script", "workload/lab", "workload/trial", "workload/calibrate", "tui"},
 }
 
