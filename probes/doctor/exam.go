@@ -48,6 +48,7 @@ const (
 	TakesRestart Takes = "a restart of the server"
 	TakesReboot  Takes = "a reboot of the machine"
 	TakesSession Takes = "new sessions"
+	TakesPgtlb   Takes = "a new start of pgtlb"
 )
 
 // Exam is the outcome of all checks.
@@ -94,7 +95,7 @@ func (e Exam) Found() bool {
 
 // Examine runs every check over a snapshot. It reads nothing else.
 func Examine(s Snapshot) Exam {
-	e := Exam{Taken: s.Taken, Host: s.Host, HugePages: hugePages(&s), Bill: bill(&s)}
+	e := Exam{Taken: s.Taken, Host: s.Host, HugePages: hugePages(&s), Bill: bill(&s), Service: s.System.Unit.Name}
 	if s.Server != nil {
 		e.Server = "PostgreSQL " + s.Server.Info.Version + " on " + s.Server.Info.Where
 	}

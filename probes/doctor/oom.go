@@ -1,0 +1,150 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+)
+
+// protectedAdjust is the oom_score_adj from which on down a process is hardly ever
+// chosen: packages give the postmaster −900, the kubelet a guaranteed pod −997.
+const protectedAdjust = -500
+
+// checkOOMProtection is "oom_protection": whether the out-of-memory killer spares
+// the postmaster, and only it.
+func checkOOMProtection(s *Snapshot) Check {
+	c := Check{ID: "oom_protection", Title: "Postmaster and the out-of-memory killer",
+		Expected: fmt.Sprintf("oom_score_adj of the postmaster %d or lower, of its children 0", -900),
+		Why: "When memory runs out the kernel kills a process. A killed backend costs all sessions a restart of the server's processes; a killed postmaster costs the server. " +
+			"The postmaster is spared with a low oom_score_adj. Its children inherit that, so it is given to start with and taken back in each of them (PG_OOM_ADJUST_FILE): " +
+			"otherwise the kernel spares the backend that took the memory and kills others."}
+	if noPostmaster(s, &c) {
+		return c
+	}
+	p, kids, u := s.System.Processes.Postmaster, s.System.Processes.Children, s.System.Unit
+	c.Sources = []string{fmt.Sprintf("/proc/%d/oom_score_adj", p.Pid), "oom_score_adj of its children"}
+	c.Found = fmt.Sprintf("postmaster %d has oom_score_adj %d", p.Pid, p.Adjust)
+	if kids.Count > 0 {
+		c.Found += fmt.Sprintf(", its %d children %s", kids.Count, adjustRange(kids))
+	}
+	if u.OOMScoreAdjust != "" {
+		c.Found += fmt.Sprintf("; %s of %s has OOMScoreAdjust=%s", u.OOMFile, u.Name, u.OOMScoreAdjust)
+		c.Sources = append(c.Sources, u.OOMFile)
+	}
+	shielded := kids.Count > 0 && kids.MinAdjust <= protectedAdjust
+	switch {
+	case p.Adjust <= protectedAdjust && !shielded:
+		c.Status = OK
+		return c
+	case p.Adjust <= protectedAdjust:
+		c.Status = Warn
+		c.Found += ": the children are spared too"
+	default:
+		c.Status = Warn
+	}
+	if s.System.Place.Container != "" {
+		c.Fix, c.Undo = containerAdjust(s, p.Adjust)
+	} else {
+		c.Fix, c.Undo = u.dropIn("pgtlb-oom.conf", "OOMScoreAdjust=-900",
+			"Environment=PG_OOM_ADJUST_FILE=/proc/self/oom_score_adj", "Environment=PG_OOM_ADJUST_VALUE=0")
+	}
+	c.Takes = TakesRestart
+	return c
+}
+
+func adjustRange(c Children) string {
+	if c.MinAdjust == c.MaxAdjust {
+		return fmt.Sprint(c.MinAdjust)
+	}
+	return fmt.Sprintf("%d to %d", c.MinAdjust, c.MaxAdjust)
+}
+
+// containerAdjust says how the manager of containers sets the value.
+func containerAdjust(s *Snapshot, old int) (fix, undo []string) {
+	if strings.Contains(s.System.Place.Container, "kube") {
+		env := []string{"env:", "- {name: PG_OOM_ADJUST_FILE, value: /proc/self/oom_score_adj}", "- {name: PG_OOM_ADJUST_VALUE, value: \"0\"}"}
+		return append([]string{
+				"# in the pod's manifest: the kubelet gives oom_score_adj -997 where memory and cpu have requests equal to their limits",
+				"# in every container of the pod (class Guaranteed), and 2 to 1000 otherwise:",
+			}, env...),
+			append([]string{"# in the pod's manifest: put the old requests and limits back and take out"}, env[1:]...)
+	}
+	return []string{"# start the container with these options:",
+			"--oom-score-adj=-900 -e PG_OOM_ADJUST_FILE=/proc/self/oom_score_adj -e PG_OOM_ADJUST_VALUE=0"},
+		[]string{"# start the container with these options:", fmt.Sprintf("--oom-score-adj=%d", old)}
+}
+
+// checkOOMVictim is "oom_victim": whom the out-of-memory killer would take first.
+func checkOOMVictim(s *Snapshot) Check {
+	c := Check{ID: "oom_victim", Title: "Who would be killed first",
+		Sources: []string{"/proc/*/oom_score", "/proc/vmstat oom_kill", "/proc/sys/vm/panic_on_oom", "/proc/sys/vm/oom_kill_allocating_task"},
+		Why: "The kernel takes the process with the highest oom_score: what it has resident, in swap and in page tables, moved by oom_score_adj. " +
+			"With 4 kB pages every backend is charged the shared buffers that it has touched and the page table for them; huge pages are charged to nobody. " +
+			"A backend that is killed ends all sessions, and the server recovers."}
+	if elsewhere(s, &c) {
+		return c
+	}
+	first := s.System.Processes.First
+	if len(first) == 0 {
+		return unknown(s, c, "/proc")
+	}
+	kills, counted := s.System.Events["oom_kill"]
+	c.Status = OK
+	c.Found = "in this order: " + s.victims(first)
+	if counted {
+		c.Found += fmt.Sprintf("; killed since the boot: %d", kills)
+	}
+	c.warnVictim(s, kills)
+	return c
+}
+
+// warnVictim finds what makes the order a bad one.
+func (c *Check) warnVictim(s *Snapshot, kills uint64) {
+	warn := func(text string) { c.Status, c.Found = Warn, c.Found+"; "+text }
+	first, g := s.System.Processes.First[0], s.System.Group
+	if p := s.System.Processes.Postmaster; p != nil && first.Pid == p.Pid && first.Score > 0 {
+		warn("the postmaster comes first: see the check of its oom_score_adj")
+		c.Expected = "any other process"
+	}
+	if g.OOMGroup != "" && s.System.Processes.Postmaster != nil {
+		warn(g.OOMGroup + " is 1: all processes of the server are killed at once")
+		c.Expected = "memory.oom.group 0 for the server's group"
+		c.Fix, c.Undo, c.Takes = []string{"echo 0 > " + g.OOMGroup}, []string{"echo 1 > " + g.OOMGroup}, TakesNothing
+		if strings.Contains(s.System.Place.Container, "kube") {
+			c.Fix = []string{"# /var/lib/kubelet/config.yaml on the node (from Kubernetes 1.32), then systemctl restart kubelet and start the pod anew:", "singleProcessOOMKill: true"}
+			c.Undo = []string{"# /var/lib/kubelet/config.yaml on the node, then systemctl restart kubelet and start the pod anew:", "singleProcessOOMKill: false"}
+			c.Takes = TakesRestart
+		}
+	}
+	for _, o := range []struct{ name, meaning string }{
+		{"vm.panic_on_oom", "the machine stops instead of killing a process"},
+		{"vm.oom_kill_allocating_task", "whoever asks for memory next is killed, not the largest"},
+	} {
+		if n, ok := s.sysctl(o.name); ok && n > 0 {
+			warn(fmt.Sprintf("%s is %d: %s", o.name, n, o.meaning))
+			c.Expected = o.name + " 0"
+			c.Fix, c.Undo = persistent(s, "91-postgresql-oom.conf", o.name+"=0")
+			c.Takes = TakesNothing
+		}
+	}
+	if kills > 0 {
+		warn("memory has run out before: look for \"Out of memory\" in dmesg")
+	}
+}
+
+// victims names processes with their scores.
+func (s *Snapshot) victims(list []Process) string {
+	var out []string
+	for _, p := range list {
+		name := p.Name
+		if pm := s.System.Processes.Postmaster; pm != nil {
+			switch {
+			case p.Pid == pm.Pid:
+				name += " (the postmaster)"
+			case p.Parent == pm.Pid:
+				name += " (a child of the postmaster)"
+			}
+		}
+		out = append(out, fmt.Sprintf("%s %d with oom_score %d (adjusted by %d, %s resident)", name, p.Pid, p.Score, p.Adjust, mem(p.RSSKB)))
+	}
+	return strings.Join(out, ", ")
+}
