@@ -6,8 +6,9 @@ import (
 	"io"
 	"os"
 	"regexp"
-	"strconv"
 	"strings"
+
+	"pgtlb/probes"
 )
 
 // maxTail bounds what is read of a server's log.
@@ -98,35 +99,17 @@ func (e *ShortPool) Short() int { return max(e.Need-e.Have, 0) }
 // Error says what is needed, what is there, and the command that helps.
 func (e *ShortPool) Error() string {
 	return fmt.Sprintf("huge pages: %d pages of %s are needed (%s), %d are available, %d short; as root: `%s`",
-		e.Need, e.Size, formatBytes(e.NeedBytes), e.Have, e.Short(), growCommand(e.Size, e.Total+e.Short()))
+		e.Need, e.Size, probes.FormatBytes(e.NeedBytes), e.Have, e.Short(), growCommand(e.Size, e.Total+e.Short()))
 }
 
 func growCommand(size Pages, n int) string {
 	return fmt.Sprintf("echo %d > /sys/kernel/mm/hugepages/hugepages-%dkB/nr_hugepages", n, size.KB())
 }
 
-var (
-	mapFailed   = regexp.MustCompile(`could not map anonymous shared memory: Cannot allocate memory`)
-	requestSize = regexp.MustCompile(`\(currently ([0-9]+) bytes\)`)
-)
-
-// parseMapFailure reads the size of the shared memory the server could not map.
-func parseMapFailure(log []string) (bytes int64, ok bool) {
-	failed := false
-	for _, line := range log {
-		failed = failed || mapFailed.MatchString(line)
-		if m := requestSize.FindStringSubmatch(line); failed && m != nil {
-			n, err := strconv.ParseInt(m[1], 10, 64)
-			return n, err == nil
-		}
-	}
-	return 0, false
-}
-
 // explainStart turns the log of a failed start into the error that helps most. size is the page size that was asked for.
 func explainStart(r Roots, state string, log []string, size Pages) error {
 	plain := &StartError{State: state, Log: log}
-	bytes, ok := parseMapFailure(log)
+	bytes, ok := probes.MapFailure(log)
 	if !ok || size == Pages4kB {
 		return plain
 	}
