@@ -1,6 +1,9 @@
 package probes
 
 import (
+	"errors"
+	"io"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -12,6 +15,36 @@ const (
 	mapFailed = "could not map anonymous shared memory: Cannot allocate memory"
 	mapHint   = `\(currently ([0-9]+) bytes\)`
 )
+
+// maxTail bounds what is read of a server's log.
+const maxTail = 64 << 10
+
+// LogTail reads a server's log from offset on, the last 64 kB of it at most, in lines.
+func LogTail(path string, offset int64) ([]string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, unreadable(path, err, "")
+	}
+	defer f.Close()
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, unreadable(path, err, "")
+	}
+	from := max(offset, size-maxTail)
+	b := make([]byte, max(size-from, 0))
+	n, err := f.ReadAt(b, from)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, unreadable(path, err, "")
+	}
+	text := string(b[:n])
+	if from > offset { // cut in the middle of a line
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	if text = strings.TrimRight(text, "\n"); text == "" {
+		return nil, nil
+	}
+	return strings.Split(text, "\n"), nil
+}
 
 // MapFailure is the size in bytes of the shared memory that a server could not
 // map, from the lines of its log; ok is false where they do not say so. Of

@@ -3,42 +3,20 @@ package lab
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"regexp"
 	"strings"
 
 	"pgtlb/probes"
 )
 
-// maxTail bounds what is read of a server's log.
-const maxTail = 64 << 10
-
-// readTail reads the log from offset on, its last maxTail bytes at most, in lines.
+// readTail is the end of the server's log from offset on, in lines. A log that cannot be read explains nothing, like an
+// empty one.
 func readTail(path string, offset int64) []string {
-	f, err := os.Open(path)
+	lines, err := probes.LogTail(path, offset)
 	if err != nil {
 		return nil
 	}
-	defer f.Close()
-	size, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		return nil
-	}
-	from := max(offset, size-maxTail)
-	b := make([]byte, max(size-from, 0))
-	n, err := f.ReadAt(b, from)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil
-	}
-	text := string(b[:n])
-	if from > offset { // cut in the middle of a line
-		_, text, _ = strings.Cut(text, "\n")
-	}
-	if text = strings.TrimRight(text, "\n"); text == "" {
-		return nil
-	}
-	return strings.Split(text, "\n")
+	return lines
 }
 
 // StartError is a server that did not start. Log holds its own words.
