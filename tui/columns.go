@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"pgtlb/probes"
-	"pgtlb/workload/trial"
 )
 
 // column is one column of the backend table.
@@ -35,7 +34,7 @@ func columns() []column {
 		{"HUGETLB", 8, false, 6, memory(func(m *probes.BackendMem) uint64 { return m.Hugetlb })},
 		{"SHARED", 8, false, 6, memory(func(m *probes.BackendMem) uint64 { return m.Shmem })},
 		{"PRIVATE", 8, false, 10, memory(func(m *probes.BackendMem) uint64 { return m.Private })},
-		{"FAULTS/s", 8, false, 3, rate(func(r *probes.BackendRates) string { return trial.Short(r.MinorFaults + r.MajorFaults) })},
+		{"FAULTS/s", 8, false, 3, rate(func(r *probes.BackendRates) string { return probes.Short(r.MinorFaults + r.MajorFaults) })},
 		{"USR%", 5, false, 4, rate(func(r *probes.BackendRates) string { return fmt.Sprintf("%.0f", r.UserPct) })},
 		{"SYS%", 5, false, 4, rate(func(r *probes.BackendRates) string { return fmt.Sprintf("%.0f", r.KernelPct) })},
 		{"AGE", 7, false, 9, func(c *canvas, x, y, w int, b *probes.BackendRow, t *tableView) {
@@ -157,7 +156,7 @@ func memory(f func(*probes.BackendMem) uint64) func(*canvas, int, int, int, *pro
 		case f(b.Mem) == 0:
 			c.right(x, y, w, "0", stDim)
 		default:
-			c.right(x, y, w, trial.Memory(float64(f(b.Mem))), stPlain)
+			c.right(x, y, w, probes.Memory(float64(f(b.Mem))), stPlain)
 		}
 	}
 }
@@ -169,7 +168,7 @@ func drawPageTables(c *canvas, x, y, w int, b *probes.BackendRow, t *tableView) 
 		return
 	}
 	const text = 8
-	c.right(x+w-text, y, text, trial.Memory(float64(b.Mem.PageTables)), stPlain)
+	c.right(x+w-text, y, text, probes.Memory(float64(b.Mem.PageTables)), stPlain)
 	bar := w - text - 1
 	if t.largest == 0 || bar < 1 {
 		return
@@ -187,9 +186,9 @@ func drawPageTables(c *canvas, x, y, w int, b *probes.BackendRow, t *tableView) 
 func signed(v float64) string {
 	switch {
 	case v > 0.5:
-		return "+" + trial.Short(v)
+		return "+" + probes.Short(v)
 	case v < -0.5:
-		return trial.Short(v)
+		return probes.Short(v)
 	}
 	return "0"
 }

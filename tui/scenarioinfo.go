@@ -23,7 +23,7 @@ func figureCell(of func(*trial.LoadState, *probes.Frame) probes.Value) func(*tri
 		if !v.OK() {
 			return "n/a", stDim
 		}
-		return trial.Short(v.V), stOne
+		return probes.Short(v.V), stOne
 	}
 }
 
@@ -40,7 +40,7 @@ func apdexStyle(a *trial.Apdex) style {
 
 // apdexText names score, rating and threshold.
 func apdexText(a *trial.Apdex) string {
-	return fmt.Sprintf("Apdex %.2f %s, T %s ms", a.Score, a.Rating, trial.Number(a.TMS))
+	return fmt.Sprintf("Apdex %.2f %s, T %s ms", a.Score, a.Rating, probes.Number(a.TMS))
 }
 
 // drawInfo says what a scenario does, what it shows and why, and its script.

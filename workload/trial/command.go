@@ -34,6 +34,8 @@ type (
 	SetInterval struct{ Every time.Duration }
 	// Inspect reads one backend's exact memory.
 	Inspect struct{ Pid int }
+	// Examine has the doctor look at machine and server.
+	Examine struct{}
 	// Seek moves a replay: relative samples, or pause and play.
 	Seek struct {
 		By    int
@@ -51,4 +53,5 @@ func (Answer) command()         {}
 func (Export) command()         {}
 func (SetInterval) command()    {}
 func (Inspect) command()        {}
+func (Examine) command()        {}
 func (Seek) command()           {}

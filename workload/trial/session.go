@@ -133,7 +133,7 @@ func (s *Session) Farewell() []string {
 	var lines []string
 	if n := len(s.recorded); n > 0 {
 		lines = append(lines, fmt.Sprintf("%s recorded, the last is %s; pgtlb report %s writes its report",
-			Plural(n, "run"), s.recorded[n-1], s.recorded[n-1]))
+			probes.Plural(n, "run"), s.recorded[n-1], s.recorded[n-1]))
 	}
 	switch {
 	case s.cluster == nil:
@@ -409,6 +409,8 @@ func (s *Session) command(ctx context.Context, c Command) {
 		s.setInterval(ctx, c.Every)
 	case Inspect:
 		s.inspect(c.Pid)
+	case Examine:
+		s.examine(ctx)
 	case Seek:
 		s.notify(true, "only a replay can be moved")
 	}

@@ -65,6 +65,8 @@ type State struct {
 	Notices []Notice
 	// Inspected is the backend whose exact memory was asked for.
 	Inspected *Inspected
+	// Examined is what the doctor found when it was asked last; nil before.
+	Examined *Examined
 	// Dropped counts states that the screen was too slow to take.
 	Dropped uint64
 	// Replay is set when a recorded run is shown.
