@@ -1,7 +1,6 @@
 package probes
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -58,16 +57,16 @@ func FindClusters(roots Roots) ([]Cluster, error) {
 // readCluster describes the server of a postmaster; false for another process,
 // such as the init process that a dead postmaster's children were left to.
 func readCluster(roots Roots, pid int) (Cluster, bool) {
-	b, err := os.ReadFile(pidPath(roots, pid, "cmdline"))
+	title, err := readTitle(roots, pid)
 	if err != nil {
 		return Cluster{}, false
 	}
-	args := strings.Split(string(bytes.TrimRight(b, "\x00")), "\x00")
-	program := filepath.Base(args[0])
+	command, _, _ := strings.Cut(title, " ")
+	program := filepath.Base(command)
 	if !strings.Contains(program, "postgres") && program != "postmaster" {
 		return Cluster{}, false
 	}
-	c := Cluster{Pid: pid, DataDir: Clean(dataDirOf(roots, pid, args))}
+	c := Cluster{Pid: pid, DataDir: Clean(dataDirOf(roots, pid, title))}
 	if status, err := readProcStatus(roots, pid); err == nil && status.hasMem {
 		c.HugetlbKB = status.mem.Hugetlb
 	}
@@ -82,20 +81,14 @@ func readCluster(roots Roots, pid int) (Cluster, bool) {
 	return c, true
 }
 
-// dataDirOf is the working directory of a postmaster, which is its data
-// directory, else what its command line says.
-func dataDirOf(roots Roots, pid int, args []string) string {
-	if dir, err := os.Readlink(pidPath(roots, pid, "cwd")); err == nil {
-		return dir
+// dataDirOf is the directory that a postmaster works in, its data directory,
+// else what its command line says.
+func dataDirOf(roots Roots, pid int, command string) string {
+	dir, err := os.Readlink(pidPath(roots, pid, "cwd"))
+	if err != nil {
+		return dataDirOption(command)
 	}
-	for i, a := range args {
-		if dir, ok := strings.CutPrefix(a, "-D"); ok && dir != "" {
-			return dir
-		} else if ok && i+1 < len(args) {
-			return args[i+1]
-		}
-	}
-	return ""
+	return dir
 }
 
 // ServerProcesses reads the postmaster with this pid and its children once: role,

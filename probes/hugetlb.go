@@ -208,13 +208,7 @@ func (h *holders) ofServer(p *HugetlbProcess, title string, parent int) {
 		p.Postmaster, p.Name = parent, Clean(title)
 		title = above
 	}
-	// The postmaster works in its data directory. Where that may not be seen, its
-	// command line often names it.
-	dir, err := os.Readlink(pidPath(h.roots, p.Postmaster, "cwd"))
-	if err != nil {
-		dir = dataDirOption(title)
-	}
-	p.DataDir = Clean(dir)
+	p.DataDir = Clean(dataDirOf(h.roots, p.Postmaster, title))
 }
 
 // dataDirOption takes the data directory from a postmaster's command line.
