@@ -77,7 +77,7 @@ func (e *ShortPool) Short() int { return max(e.Need-e.Have, 0) }
 // Error says what is needed, what is there, and the command that helps.
 func (e *ShortPool) Error() string {
 	return fmt.Sprintf("huge pages: %d pages of %s are needed (%s), %d are available, %d short; as root: `%s`",
-		e.Need, e.Size, probes.FormatBytes(e.NeedBytes), e.Have, e.Short(), growCommand(e.Size, e.Total+e.Short()))
+		e.Need, e.Size, formatBytes(e.NeedBytes), e.Have, e.Short(), growCommand(e.Size, e.Total+e.Short()))
 }
 
 func growCommand(size Pages, n int) string {

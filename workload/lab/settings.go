@@ -7,8 +7,6 @@ import (
 	"sort"
 	"strconv"
 	"strings"
-
-	"pgtlb/probes"
 )
 
 // Setting is one server setting of a lab and why it has its value.
@@ -78,7 +76,7 @@ func pageSettings(p Pages, major int, defaultKB int) (map[string]string, error) 
 		return map[string]string{"huge_pages": "on", "huge_page_size": p.String()}, nil
 	}
 	if p.KB() != defaultKB {
-		return nil, fmt.Errorf("%s pages: PostgreSQL %d takes only the machine's default huge page size, which is %s", p, major, probes.FormatBytes(int64(defaultKB)<<10))
+		return nil, fmt.Errorf("%s pages: PostgreSQL %d takes only the machine's default huge page size, which is %s", p, major, formatBytes(int64(defaultKB)<<10))
 	}
 	return map[string]string{"huge_pages": "on"}, nil
 }
@@ -126,4 +124,14 @@ func ParseSize(s string) (int64, error) {
 		return 0, fmt.Errorf("size %q: that is more than any machine has", s)
 	}
 	return int64(v), nil
+}
+
+// formatBytes gives a size to a person, in the binary units PostgreSQL uses.
+func formatBytes(n int64) string {
+	units := []string{"B", "kB", "MB", "GB", "TB"}
+	v, i := float64(n), 0
+	for ; v >= 1024 && i < len(units)-1; i++ {
+		v /= 1024
+	}
+	return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) + " " + units[i]
 }
