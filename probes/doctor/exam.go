@@ -95,7 +95,7 @@ func (e Exam) Found() bool {
 
 // Examine runs every check over a snapshot. It reads nothing else.
 func Examine(s Snapshot) Exam {
-	e := Exam{Taken: s.Taken, Host: s.Host, HugePages: hugePages(&s), Bill: bill(&s), Service: s.System.Unit.Name}
+	e := Exam{Taken: s.Taken, Host: s.Host, HugePages: hugePages(&s), Bill: bill(&s)}
 	if s.Server != nil {
 		e.Server = "PostgreSQL " + s.Server.Info.Version + " on " + s.Server.Info.Where
 	}

@@ -1,85 +1,101 @@
 package doctor
 
 import (
-	"errors"
 	"fmt"
 	"math"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// Limits are resource limits of the postmaster, which its children inherit.
+// Limits are resource limits of the postmaster, which its children inherit: the soft
+// ones, where the largest number means unlimited.
 type Limits struct {
-	OpenFiles Limit `json:"open_files"`
-	Processes Limit `json:"processes"`
+	OpenFiles uint64 `json:"open_files"`
+	Processes uint64 `json:"processes"`
 }
 
-// Limit is one resource limit; unlimited is the largest number.
-type Limit struct {
-	Soft uint64 `json:"soft"`
-	Hard uint64 `json:"hard"`
-}
-
-const unlimited = math.MaxUint64
-
-func (l looker) limits(postmaster int) {
+func lookAtLimits(f files, postmaster int) *Limits {
 	if postmaster == 0 {
-		return
+		return nil
 	}
-	path := l.pid(postmaster, "limits")
-	text, ok := l.text(path)
-	if !ok {
-		return
-	}
-	limits, err := parseLimits(text)
+	l, err := processLimits(f, postmaster)
 	if err != nil {
-		l.s.unread(l.shown(path), err)
-		return
+		return nil // Lock has noted it
 	}
-	l.s.System.Limits = &limits
+	return &Limits{OpenFiles: l.OpenFiles, Processes: l.Processes}
 }
 
-// parseLimits reads /proc/PID/limits.
-func parseLimits(text string) (Limits, error) {
-	var out Limits
-	found := 0
-	for line := range strings.Lines(text) {
-		for name, into := range map[string]*Limit{"Max open files": &out.OpenFiles, "Max processes": &out.Processes} {
-			rest, ok := strings.CutPrefix(line, name)
-			if !ok {
-				continue
-			}
-			f := strings.Fields(rest)
-			if len(f) < 2 {
-				return Limits{}, fmt.Errorf("process limits: %q", line)
-			}
-			for i, n := range []*uint64{&into.Soft, &into.Hard} {
-				var err error
-				if *n, err = limitNumber(f[i]); err != nil {
-					return Limits{}, fmt.Errorf("process limits: %q", line)
-				}
-			}
-			found++
-		}
-	}
-	if found != 2 {
-		return Limits{}, errors.New("process limits: no open files or processes")
-	}
-	return out, nil
-}
-
-func limitNumber(s string) (uint64, error) {
-	if s == "unlimited" {
-		return unlimited, nil
-	}
-	return strconv.ParseUint(s, 10, 64)
-}
-
-func (l Limit) String() string {
-	if l.Soft == unlimited {
+// limitText writes a limit as the system does.
+func limitText(n uint64) string {
+	if n == math.MaxUint64 {
 		return "unlimited"
 	}
-	return strconv.FormatUint(l.Soft, 10)
+	return strconv.FormatUint(n, 10)
+}
+
+// Tasks are limits of the postmaster's control group, or of ours where there is
+// no server.
+type Tasks struct {
+	// Max is the tightest limit of processes and threads at any level; 0 for none.
+	Max  int64  `json:"max,omitempty"`
+	Now  int64  `json:"now,omitempty"`  // at that level
+	File string `json:"file,omitempty"` // that holds it
+	// OOMGroup is the file of the innermost level at which the kernel kills all
+	// processes of the group at once; empty for none.
+	OOMGroup string `json:"oom_group,omitempty"`
+}
+
+func lookAtTasks(f files, postmaster int) Tasks {
+	var t Tasks
+	text, _ := f.text("/proc/" + processName(postmaster) + "/cgroup")
+	for _, g := range parseCgroups(text) {
+		base := "/sys/fs/cgroup"
+		switch {
+		case g.controllers == "":
+			if f.exists(base + "/unified") {
+				base += "/unified"
+			}
+		case slices.Contains(strings.Split(g.controllers, ","), "pids"):
+			base += "/pids"
+		default:
+			continue
+		}
+		for level := g.path; ; level = path.Dir(level) {
+			dir := path.Join(base, level)
+			if n, ok := f.number(dir + "/pids.max"); ok && (t.File == "" || n < t.Max) {
+				t.Max, t.File = n, dir+"/pids.max"
+				t.Now, _ = f.number(dir + "/pids.current")
+			}
+			if n, ok := f.number(dir + "/memory.oom.group"); ok && n == 1 && t.OOMGroup == "" {
+				t.OOMGroup = dir + "/memory.oom.group"
+			}
+			if level == "/" {
+				break
+			}
+		}
+	}
+	return t
+}
+
+// dropIn are the lines that give the server's unit some settings, and those that
+// take them back; what restarts the server is among them.
+func dropIn(s *Snapshot, file string, settings ...string) (fix, undo []string) {
+	name := "postgresql.service"
+	if u := s.Pages.Unit; u != nil {
+		name = u.Name
+	} else {
+		fix = append(fix, "# put in the name of the server's unit where it is another:")
+	}
+	dir := "/etc/systemd/system/" + name + ".d"
+	text := `[Service]\n`
+	for _, set := range settings {
+		text += set + `\n`
+	}
+	end := []string{"systemctl daemon-reload", "systemctl restart " + name}
+	fix = append(fix, "mkdir -p "+dir, fmt.Sprintf("printf '%s' > %s/%s", text, dir, file))
+	return append(fix, end...), append([]string{"rm " + dir + "/" + file}, end...)
 }
 
 // serverProcesses is how many processes a server may have: sessions, workers of
@@ -88,7 +104,7 @@ func serverProcesses(s *Snapshot) uint64 {
 	const own = 12 // checkpointer, writers, launchers, logger, archiver, summarizer, startup, receiver
 	n := uint64(own)
 	for _, name := range []string{"max_connections", "autovacuum_worker_slots", "autovacuum_max_workers", "max_wal_senders", "max_worker_processes", "io_workers"} {
-		v, ok := number(s, name)
+		v, ok := settingNumber(s, name)
 		if ok && (name != "autovacuum_max_workers" || !has(s, "autovacuum_worker_slots")) {
 			n += uint64(v)
 		}
@@ -118,13 +134,13 @@ func checkOpenFiles(s *Snapshot) Check {
 	if needLimits(s, &c, "max_files_per_process") {
 		return c
 	}
-	perProcess, _ := number(s, "max_files_per_process")
+	perProcess, _ := settingNumber(s, "max_files_per_process")
 	const reserve = 64 // what the server keeps for other than data files, sockets and libraries
 	need := uint64(perProcess) + reserve
 	limit := s.System.Limits.OpenFiles
 	all := uint64(perProcess) * serverProcesses(s)
 	fileMax, okMax := s.sysctl("fs.file-max")
-	c.Found = fmt.Sprintf("a process may open %s files; max_files_per_process is %d", limit, perProcess)
+	c.Found = fmt.Sprintf("a process may open %s files; max_files_per_process is %d", limitText(limit), perProcess)
 	if okMax {
 		c.Found += fmt.Sprintf("; all processes of the server may come to %d, the machine allows %d", all, fileMax)
 		if f := strings.Fields(s.System.Sysctls["fs.file-nr"]); len(f) == 3 {
@@ -133,10 +149,10 @@ func checkOpenFiles(s *Snapshot) Check {
 	}
 	c.Expected = fmt.Sprintf("at least %d for a process, %d for the machine", need, all)
 	c.Status = OK
-	if limit.Soft < need {
+	if limit < need {
 		c.Status = Warn
 		value := max(need*2, 65536)
-		c.Fix, c.Undo = limitFix(s, "pgtlb-files.conf", "LimitNOFILE", value, fmt.Sprintf("--ulimit nofile=%d:%d", value, value), fmt.Sprintf("--ulimit nofile=%s:%d", limit, limit.Hard))
+		c.Fix, c.Undo = limitFix(s, "pgtlb-files.conf", "LimitNOFILE", value, fmt.Sprintf("--ulimit nofile=%d:%d", value, value), "--ulimit nofile="+limitText(limit))
 		c.Takes = TakesRestart
 	}
 	if okMax && fileMax > 0 && uint64(fileMax) < all {
@@ -156,7 +172,7 @@ func limitFix(s *Snapshot, file, name string, value uint64, option, old string) 
 		const head = "# start the container with this option:"
 		return []string{head, option}, []string{head, old}
 	}
-	return s.System.Unit.dropIn(file, fmt.Sprintf("%s=%d", name, value))
+	return dropIn(s, file, fmt.Sprintf("%s=%d", name, value))
 }
 
 // checkProcesses is "processes": whether the system lets the server have all its
@@ -170,19 +186,19 @@ func checkProcesses(s *Snapshot) Check {
 	}
 	need := serverProcesses(s)
 	limit := s.System.Limits.Processes
-	c.Found = fmt.Sprintf("the server may come to %d processes; its account may have %s", need, limit)
+	c.Found = fmt.Sprintf("the server may come to %d processes; its account may have %s", need, limitText(limit))
 	c.Expected = fmt.Sprintf("at least %d at every limit", need)
 	c.Status = OK
-	if limit.Soft < need {
+	if limit < need {
 		c.Status = Warn
-		c.Fix, c.Undo = limitFix(s, "pgtlb-processes.conf", "LimitNPROC", 2*need, fmt.Sprintf("--ulimit nproc=%d:%d", 2*need, 2*need), fmt.Sprintf("--ulimit nproc=%s:%d", limit, limit.Hard))
+		c.Fix, c.Undo = limitFix(s, "pgtlb-processes.conf", "LimitNPROC", 2*need, fmt.Sprintf("--ulimit nproc=%d:%d", 2*need, 2*need), "--ulimit nproc="+limitText(limit))
 		c.Takes = TakesRestart
 	}
-	if g := s.System.Group; g.PidsMax > 0 {
-		c.Found += fmt.Sprintf("; %s allows %d, %d are there", g.PidsLevel, g.PidsMax, g.PidsNow)
-		if uint64(g.PidsMax) < need {
+	if t := s.System.Tasks; t.File != "" {
+		c.Found += fmt.Sprintf("; %s allows %d, %d are there", t.File, t.Max, t.Now)
+		if t.Max >= 0 && uint64(t.Max) < need {
 			c.Status = Warn
-			fix, undo := limitFix(s, "pgtlb-tasks.conf", "TasksMax", 2*need, fmt.Sprintf("--pids-limit=%d", 2*need), fmt.Sprintf("--pids-limit=%d", g.PidsMax))
+			fix, undo := limitFix(s, "pgtlb-tasks.conf", "TasksMax", 2*need, fmt.Sprintf("--pids-limit=%d", 2*need), fmt.Sprintf("--pids-limit=%d", t.Max))
 			c.Fix, c.Undo, c.Takes = append(c.Fix, fix...), append(c.Undo, undo...), TakesRestart
 		}
 	}

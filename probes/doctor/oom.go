@@ -9,6 +9,26 @@ import (
 // chosen: packages give the postmaster −900, the kubelet a guaranteed pod −997.
 const protectedAdjust = -500
 
+// UnitOOM is what the files of the server's unit say about the out-of-memory killer.
+type UnitOOM struct {
+	Adjust string `json:"adjust,omitempty"` // OOMScoreAdjust; empty for systemd's default
+	File   string `json:"file,omitempty"`   // where it is said
+}
+
+func lookAtOOM(f files, u *Service) UnitOOM {
+	var out UnitOOM
+	if u == nil {
+		return out
+	}
+	for _, file := range append([]string{u.File}, u.DropIns...) {
+		text, _ := f.text(file)
+		if v, ok := unitSetting(text, "Service", "OOMScoreAdjust"); ok {
+			out = UnitOOM{v, file}
+		}
+	}
+	return out
+}
+
 // checkOOMProtection is "oom_protection": whether the out-of-memory killer spares
 // the postmaster, and only it.
 func checkOOMProtection(s *Snapshot) Check {
@@ -20,15 +40,15 @@ func checkOOMProtection(s *Snapshot) Check {
 	if noPostmaster(s, &c) {
 		return c
 	}
-	p, kids, u := s.System.Processes.Postmaster, s.System.Processes.Children, s.System.Unit
+	p, kids, u := s.System.Processes.Postmaster, s.System.Processes.Children, s.System.OOM
 	c.Sources = []string{fmt.Sprintf("/proc/%d/oom_score_adj", p.Pid), "oom_score_adj of its children"}
 	c.Found = fmt.Sprintf("postmaster %d has oom_score_adj %d", p.Pid, p.Adjust)
 	if kids.Count > 0 {
 		c.Found += fmt.Sprintf(", its %d children %s", kids.Count, adjustRange(kids))
 	}
-	if u.OOMScoreAdjust != "" {
-		c.Found += fmt.Sprintf("; %s of %s has OOMScoreAdjust=%s", u.OOMFile, u.Name, u.OOMScoreAdjust)
-		c.Sources = append(c.Sources, u.OOMFile)
+	if u.Adjust != "" {
+		c.Found += fmt.Sprintf("; %s has OOMScoreAdjust=%s", u.File, u.Adjust)
+		c.Sources = append(c.Sources, u.File)
 	}
 	shielded := kids.Count > 0 && kids.MinAdjust <= protectedAdjust
 	switch {
@@ -44,7 +64,7 @@ func checkOOMProtection(s *Snapshot) Check {
 	if s.System.Place.Container != "" {
 		c.Fix, c.Undo = containerAdjust(s, p.Adjust)
 	} else {
-		c.Fix, c.Undo = u.dropIn("pgtlb-oom.conf", "OOMScoreAdjust=-900",
+		c.Fix, c.Undo = dropIn(s, "pgtlb-oom.conf", "OOMScoreAdjust=-900",
 			"Environment=PG_OOM_ADJUST_FILE=/proc/self/oom_score_adj", "Environment=PG_OOM_ADJUST_VALUE=0")
 	}
 	c.Takes = TakesRestart
@@ -60,7 +80,7 @@ func adjustRange(c Children) string {
 
 // containerAdjust says how the manager of containers sets the value.
 func containerAdjust(s *Snapshot, old int) (fix, undo []string) {
-	if strings.Contains(s.System.Place.Container, "kube") {
+	if s.inPod() {
 		env := []string{"env:", "- {name: PG_OOM_ADJUST_FILE, value: /proc/self/oom_score_adj}", "- {name: PG_OOM_ADJUST_VALUE, value: \"0\"}"}
 		return append([]string{
 				"# in the pod's manifest: the kubelet gives oom_score_adj -997 where memory and cpu have requests equal to their limits",
@@ -100,16 +120,16 @@ func checkOOMVictim(s *Snapshot) Check {
 // warnVictim finds what makes the order a bad one.
 func (c *Check) warnVictim(s *Snapshot, kills uint64) {
 	warn := func(text string) { c.Status, c.Found = Warn, c.Found+"; "+text }
-	first, g := s.System.Processes.First[0], s.System.Group
+	first, group := s.System.Processes.First[0], s.System.Tasks.OOMGroup
 	if p := s.System.Processes.Postmaster; p != nil && first.Pid == p.Pid && first.Score > 0 {
 		warn("the postmaster comes first: see the check of its oom_score_adj")
 		c.Expected = "any other process"
 	}
-	if g.OOMGroup != "" && s.System.Processes.Postmaster != nil {
-		warn(g.OOMGroup + " is 1: all processes of the server are killed at once")
+	if group != "" && s.System.Processes.Postmaster != nil {
+		warn(group + " is 1: all processes of the server are killed at once")
 		c.Expected = "memory.oom.group 0 for the server's group"
-		c.Fix, c.Undo, c.Takes = []string{"echo 0 > " + g.OOMGroup}, []string{"echo 1 > " + g.OOMGroup}, TakesNothing
-		if strings.Contains(s.System.Place.Container, "kube") {
+		c.Fix, c.Undo, c.Takes = []string{"echo 0 > " + group}, []string{"echo 1 > " + group}, TakesNothing
+		if s.inPod() {
 			c.Fix = []string{"# /var/lib/kubelet/config.yaml on the node (from Kubernetes 1.32), then systemctl restart kubelet and start the pod anew:", "singleProcessOOMKill: true"}
 			c.Undo = []string{"# /var/lib/kubelet/config.yaml on the node, then systemctl restart kubelet and start the pod anew:", "singleProcessOOMKill: false"}
 			c.Takes = TakesRestart
@@ -144,7 +164,7 @@ func (s *Snapshot) victims(list []Process) string {
 				name += " (a child of the postmaster)"
 			}
 		}
-		out = append(out, fmt.Sprintf("%s %d with oom_score %d (adjusted by %d, %s resident)", name, p.Pid, p.Score, p.Adjust, mem(p.RSSKB)))
+		out = append(out, fmt.Sprintf("%s %d with oom_score %d (adjusted by %d, %s resident)", name, p.Pid, p.Score, p.Adjust, memory(p.RSSKB)))
 	}
 	return strings.Join(out, ", ")
 }

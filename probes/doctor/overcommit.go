@@ -6,35 +6,24 @@ import (
 	"pgtlb/probes"
 )
 
-// Memory is what /proc/meminfo says, in kB.
-type Memory struct {
-	TotalKB       uint64 `json:"total_kb"`
-	AvailableKB   uint64 `json:"available_kb"`
-	CommitLimitKB uint64 `json:"commit_limit_kb"` // what mode 2 of overcommit allows
-	CommittedKB   uint64 `json:"committed_kb"`    // Committed_AS: what processes may still come to use
-	SwapTotalKB   uint64 `json:"swap_total_kb"`
-	SwapFreeKB    uint64 `json:"swap_free_kb"`
-	HugetlbKB     uint64 `json:"hugetlb_kb"` // pools of all sizes, used or not
+// Commit is what /proc/meminfo says of promised memory and of swap, in kB.
+type Commit struct {
+	LimitKB    uint64 `json:"limit_kb"`     // CommitLimit: what mode 2 of overcommit allows
+	PromisedKB uint64 `json:"promised_kb"`  // Committed_AS: what processes may still come to use
+	SwapFreeKB uint64 `json:"swap_free_kb"` // of PageMemory.SwapKB
 }
 
-func (l looker) memory() {
-	m, err := probes.ReadMeminfo(l.roots)
-	if err != nil {
-		l.s.unread("/proc/meminfo", err)
-		return
+func lookAtCommit(f files) *Commit {
+	m, err := probes.ReadMeminfo(f.tree.Roots())
+	if err != nil || m.CommitLimit == nil || m.CommittedAS == nil || m.SwapFree == nil {
+		return nil // PageMemory has noted it
 	}
-	kb := func(p *uint64) uint64 {
-		if p == nil {
-			return 0
-		}
-		return *p
-	}
-	mem := &Memory{TotalKB: kb(m.MemTotal), AvailableKB: kb(m.MemAvailable), CommitLimitKB: kb(m.CommitLimit),
-		CommittedKB: kb(m.CommittedAS), SwapTotalKB: kb(m.SwapTotal), SwapFreeKB: kb(m.SwapFree), HugetlbKB: kb(m.Hugetlb)}
-	if m.Hugetlb == nil { // before Linux 4.15: the default size alone
-		mem.HugetlbKB = kb(m.HugePagesTotal) * kb(m.Hugepagesize)
-	}
-	l.s.System.Memory = mem
+	return &Commit{LimitKB: *m.CommitLimit, PromisedKB: *m.CommittedAS, SwapFreeKB: *m.SwapFree}
+}
+
+// ordinaryKB is the memory outside the huge page pools.
+func (s *Snapshot) ordinaryKB() uint64 {
+	return s.Pages.Memory.TotalKB - min(s.poolsKB(), s.Pages.Memory.TotalKB)
 }
 
 // tightCommit is the share of CommitLimit from which on mode 2 is close to refusing.
@@ -52,18 +41,18 @@ func checkOvercommit(s *Snapshot) Check {
 		return c
 	}
 	mode, ok := s.sysctl("vm.overcommit_memory")
-	m := s.System.Memory
+	m := s.System.Commit
 	switch {
 	case !ok:
 		return unknown(s, c, "/proc/sys/vm/overcommit_memory")
 	case m == nil:
 		return unknown(s, c, "/proc/meminfo")
 	}
-	backed := m.TotalKB - min(m.HugetlbKB, m.TotalKB) + m.SwapTotalKB
+	backed := s.ordinaryKB() + s.Pages.Memory.SwapKB
 	switch mode {
 	case 1:
 		c.Status, c.Found = Warn, fmt.Sprintf("vm.overcommit_memory is 1: the kernel never refuses; %s are promised, memory and swap without the huge page pool are %s",
-			mem(m.CommittedKB), mem(backed))
+			memory(m.PromisedKB), memory(backed))
 		c.Expected = "0, or 2 on a machine for PostgreSQL alone"
 		c.Fix, c.Undo = persistent(s, "91-postgresql-overcommit.conf", "vm.overcommit_memory=0")
 		c.Takes = TakesNothing
@@ -71,10 +60,10 @@ func checkOvercommit(s *Snapshot) Check {
 		c.strict(s, m)
 	default:
 		c.Status, c.Found = OK, fmt.Sprintf("vm.overcommit_memory is 0: the kernel refuses by estimate; %s are promised, memory and swap without the huge page pool are %s",
-			mem(m.CommittedKB), mem(backed))
-		if m.CommittedKB > backed {
+			memory(m.PromisedKB), memory(backed))
+		if m.PromisedKB > backed {
 			c.Status = Warn
-			c.Expected = fmt.Sprintf("at most %s promised, or 2 with a limit on a machine for PostgreSQL alone", mem(backed))
+			c.Expected = fmt.Sprintf("at most %s promised, or 2 with a limit on a machine for PostgreSQL alone", memory(backed))
 			c.suggestStrict(s, m)
 		}
 	}
@@ -82,10 +71,10 @@ func checkOvercommit(s *Snapshot) Check {
 }
 
 // strict judges mode 2.
-func (c *Check) strict(s *Snapshot, m *Memory) {
-	share := float64(m.CommittedKB) / float64(max(m.CommitLimitKB, 1))
+func (c *Check) strict(s *Snapshot, m *Commit) {
+	share := float64(m.PromisedKB) / float64(max(m.LimitKB, 1))
 	c.Status = OK
-	c.Found = fmt.Sprintf("vm.overcommit_memory is 2: %s of at most %s are promised (%.0f %%); the limit is %s", mem(m.CommittedKB), mem(m.CommitLimitKB), share*100, limitWords(s, m))
+	c.Found = fmt.Sprintf("vm.overcommit_memory is 2: %s of at most %s are promised (%.0f %%); the limit is %s", memory(m.PromisedKB), memory(m.LimitKB), share*100, limitWords(s))
 	c.Expected = fmt.Sprintf("less than %.0f %% promised", tightCommit*100)
 	if share < tightCommit {
 		return
@@ -99,22 +88,23 @@ func (c *Check) strict(s *Snapshot, m *Memory) {
 }
 
 // limitWords says how the kernel makes CommitLimit.
-func limitWords(s *Snapshot, m *Memory) string {
+func limitWords(s *Snapshot) string {
+	m := s.Pages.Memory
 	if kb, ok := s.sysctl("vm.overcommit_kbytes"); ok && kb > 0 {
-		return fmt.Sprintf("vm.overcommit_kbytes %s + %s swap", mem(uint64(kb)), mem(m.SwapTotalKB))
+		return fmt.Sprintf("vm.overcommit_kbytes %s + %s swap", memory(uint64(kb)), memory(m.SwapKB))
 	}
 	ratio, _ := s.sysctl("vm.overcommit_ratio")
-	return fmt.Sprintf("%d %% (vm.overcommit_ratio) of %s memory − %s huge page pool, + %s swap", ratio, mem(m.TotalKB), mem(m.HugetlbKB), mem(m.SwapTotalKB))
+	return fmt.Sprintf("%d %% (vm.overcommit_ratio) of %s memory − %s huge page pool, + %s swap", ratio, memory(m.TotalKB), memory(s.poolsKB()), memory(m.SwapKB))
 }
 
 // suggestStrict offers mode 2 with the smallest ratio that leaves what is promised
 // now its room, where there is one.
-func (c *Check) suggestStrict(s *Snapshot, m *Memory) {
-	base := m.TotalKB - min(m.HugetlbKB, m.TotalKB)
+func (c *Check) suggestStrict(s *Snapshot, m *Commit) {
+	base := s.ordinaryKB()
 	if base == 0 {
 		return
 	}
-	want := float64(m.CommittedKB)/tightCommit - float64(m.SwapTotalKB)
+	want := float64(m.PromisedKB)/tightCommit - float64(s.Pages.Memory.SwapKB)
 	ratio := max(80, int(want/float64(base)*100)+1)
 	if ratio > 100 {
 		c.Expected += "; what is promised now is more than mode 2 could sensibly allow: lower work_mem or max_connections first"
@@ -123,6 +113,3 @@ func (c *Check) suggestStrict(s *Snapshot, m *Memory) {
 	c.Fix, c.Undo = persistent(s, "91-postgresql-overcommit.conf", fmt.Sprintf("vm.overcommit_ratio=%d", ratio), "vm.overcommit_memory=2")
 	c.Takes, c.UndoFirst = TakesNothing, true
 }
-
-// mem writes an amount of memory in kB.
-func mem[T uint64 | int64 | int](kb T) string { return probes.Memory(float64(kb)) }

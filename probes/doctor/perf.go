@@ -48,23 +48,20 @@ func perfEvents() []string {
 	return []string{perf.PageFaults, perf.CyclesUser, perf.CyclesKernel, perf.DTLBLoads, perf.DTLBLoadMisses}
 }
 
-// perf asks the running kernel. Of another tree there is no kernel to ask.
-func (l looker) perf(postmaster int) {
-	if l.tree.Path() != "/" {
-		return
-	}
+// askPerf asks the running kernel.
+func askPerf(f files, postmaster int) *Perf {
 	a := perf.Ask(perf.Options{Scope: perf.Tree(postmaster)}, perfEvents()...)
-	f := a.Facts
-	p := &Perf{Paranoid: f.Paranoid, NoSysctl: f.NoSysctl, CapEff: f.CapEff, LastCap: f.LastCap, UserNS: f.UserNS, Seccomp: f.Seccomp,
-		UID: f.UID, ServerUID: f.TargetUID, Binary: f.Binary, CyclesUser: errnoName(f.CyclesUser), CyclesKernel: errnoName(f.CyclesKernel), Map: "-"}
+	facts := a.Facts
+	p := &Perf{Paranoid: facts.Paranoid, NoSysctl: facts.NoSysctl, CapEff: facts.CapEff, LastCap: facts.LastCap, UserNS: facts.UserNS, Seccomp: facts.Seccomp,
+		UID: facts.UID, ServerUID: facts.TargetUID, Binary: facts.Binary, CyclesUser: errnoName(facts.CyclesUser), CyclesKernel: errnoName(facts.CyclesKernel), Map: "-"}
 	for _, e := range a.Answers {
 		p.Answers = append(p.Answers, PerfAnswer{ID: e.Event.ID, Title: e.Event.Title, Type: e.Event.Type, ExcludeKernel: e.Event.ExcludeKernel,
 			Server: e.Scope != perf.System(), Error: errnoName(e.Errno)})
 	}
 	if postmaster != 0 {
-		p.Map = openError(l.pid(postmaster, "smaps_rollup"))
+		p.Map = openError(f.real("/proc/" + processName(postmaster) + "/smaps_rollup"))
 	}
-	l.s.System.Perf = p
+	return p
 }
 
 // openError is the name of the error of opening a file, empty for none.

@@ -12,33 +12,23 @@ type Place struct {
 	// Container is the kind of container that pgtlb runs in: docker, podman,
 	// kubernetes, lxc, or container where only that is known; empty outside.
 	Container string `json:"container,omitempty"`
-	Init      string `json:"init,omitempty"` // name of the process 1 that is seen here
 	// OwnGroups tells that the control groups above ours are hidden.
 	OwnGroups bool `json:"own_groups,omitempty"`
-	UID       int  `json:"uid"` // effective, of pgtlb
 }
 
-// place looks for the traces of container managers.
-func (l looker) place() {
-	p := &l.s.System.Place
-	p.UID = -1
-	if b, err := readFile(l.roots.ProcPath("self/status")); err == nil {
-		if me, ok := parseStatus(b); ok {
-			p.UID = me.UID
-		}
+// lookAtPlace looks for the traces of container managers.
+func lookAtPlace(f files) Place {
+	var p Place
+	group, _ := f.text("/proc/self/cgroup")
+	kind, _ := f.text("/run/systemd/container")
+	mounts, _ := f.text("/proc/self/mounts")
+	p.Container = containerOf(group, strings.TrimSpace(kind), mounts, f.exists("/.dockerenv"), f.exists("/run/.containerenv"),
+		f.exists("/run/secrets/kubernetes.io") || f.exists("/var/run/secrets/kubernetes.io"))
+	p.OwnGroups = p.Container != ""
+	for _, g := range parseCgroups(group) {
+		p.OwnGroups = p.OwnGroups && g.path == "/"
 	}
-	if b, err := readFile(l.pid(1, "status")); err == nil {
-		if one, ok := parseStatus(b); ok {
-			p.Init = one.Name
-		}
-	}
-	group, _ := readFile(l.roots.ProcPath("self/cgroup"))
-	kind, _ := readFile(l.tree.Path("run/systemd/container"))
-	mounts, _ := readFile(l.roots.ProcPath("self/mounts"))
-	kube := isDir(l.tree.Path("var/run/secrets/kubernetes.io")) || isDir(l.tree.Path("run/secrets/kubernetes.io"))
-	p.Container = containerOf(group, strings.TrimSpace(kind), mounts, isFile(l.tree.Path(".dockerenv")), isFile(l.tree.Path("run/.containerenv")), kube)
-	unified, pids := parseCgroup(group)
-	p.OwnGroups = p.Container != "" && (unified == "/" || unified == "") && (pids == "/" || pids == "")
+	return p
 }
 
 // containerOf judges by the control group, systemd's note, the root's mount and
@@ -68,7 +58,7 @@ func containerOf(group, systemd, mounts string, docker, podman, kube bool) strin
 // checkPlace is "place": what can be seen from here and what not.
 func checkPlace(s *Snapshot) Check {
 	c := Check{ID: "place", Title: "What can be seen from here",
-		Sources: []string{"/proc/self/cgroup", "/proc/self/mounts", "/proc/1/status", "/sys/class/dmi/id", "/proc/cpuinfo"},
+		Sources: []string{"/proc/self/cgroup", "/proc/self/mounts", "/sys/class/dmi/id", "/proc/cpuinfo"},
 		Why:     "Checks of the machine need its /proc and /sys as the server sees them. What SQL says holds from anywhere."}
 	if provider, ok := providerOf(s); ok && s.HostUnknown != "" {
 		c.Status = NotHere

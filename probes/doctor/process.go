@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"cmp"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,17 +44,17 @@ type Children struct {
 // shownFirst is how many of the processes that would be killed first are kept.
 const shownFirst = 5
 
-// processes reads every process that can be seen.
-func (l looker) processes(postmaster int) {
-	pids, err := probes.ListPids(l.roots)
+// lookAtEveryProcess reads every process that can be seen.
+func lookAtEveryProcess(f files, postmaster int) Processes {
+	var out Processes
+	pids, err := probes.ListPids(f.tree.Roots())
 	if err != nil {
-		l.s.unread("/proc", err)
-		return
+		f.s.unread("/proc", err)
+		return out
 	}
-	out := &l.s.System.Processes
 	var all []Process
 	for _, pid := range pids {
-		p, ok := l.process(pid)
+		p, ok := lookAtProcess(f.tree, pid)
 		if !ok {
 			continue // it has ended, or is hidden
 		}
@@ -71,6 +72,7 @@ func (l looker) processes(postmaster int) {
 	}
 	slices.SortFunc(all, func(a, b Process) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Pid, b.Pid)) })
 	out.First = all[:min(shownFirst, len(all))]
+	return out
 }
 
 func (c *Children) add(p Process) {
@@ -82,19 +84,24 @@ func (c *Children) add(p Process) {
 	c.SwapKB += p.SwapKB
 }
 
-// process reads one process. It is not noted where one cannot be read: processes
+// lookAtProcess reads one process. That one cannot be read is not noted: processes
 // end at any time.
-func (l looker) process(pid int) (Process, bool) {
-	b, err := readFile(l.pid(pid, "status"))
-	if err != nil {
+func lookAtProcess(t Tree, pid int) (Process, bool) {
+	read := func(name string) string {
+		b, err := os.ReadFile(t.Roots().ProcPath(strconv.Itoa(pid), name))
+		if err != nil {
+			return ""
+		}
+		return strings.TrimSpace(string(b))
+	}
+	p, ok := parseStatus(read("status"))
+	score, err := strconv.Atoi(read("oom_score"))
+	if !ok || err != nil {
 		return Process{}, false
 	}
-	p, ok := parseStatus(b)
-	if !ok {
-		return Process{}, false
-	}
-	p.Score, p.Adjust = readNumber(l.pid(pid, "oom_score")), readNumber(l.pid(pid, "oom_score_adj"))
-	return p, true
+	p.Score = score
+	p.Adjust, err = strconv.Atoi(read("oom_score_adj"))
+	return p, err == nil
 }
 
 // parseStatus reads /proc/PID/status.

@@ -86,7 +86,7 @@ func providers() []mark {
 			HugePages: "huge_pages is a server parameter, try by default, without effect on servers with fewer than 4 vCores; the provider sizes the pool",
 			Restart:   `az postgres flexible-server restart --resource-group "$GROUP" --name "$SERVER"`,
 			set: func(name, value string) []string {
-				return []string{fmt.Sprintf(`az postgres flexible-server parameter set --resource-group "$GROUP" --server-name "$SERVER" --name %s --value %s`, name, shell(value))}
+				return []string{fmt.Sprintf(`az postgres flexible-server parameter set --resource-group "$GROUP" --server-name "$SERVER" --name %s --value %s`, name, quote(value))}
 			}},
 			roles: []string{"azure_pg_admin"}, prefixes: []string{"azure"}},
 		{provider: provider{Name: "Google AlloyDB",

@@ -2,6 +2,8 @@ package doctor
 
 import (
 	"fmt"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,70 +20,79 @@ type Logind struct {
 	Default   string `json:"default,omitempty"`
 }
 
-// Accounts are the account of the postmaster and the limit of system accounts.
-type Accounts struct {
-	Server    string `json:"server,omitempty"` // name; empty where it is not known
-	UID       int    `json:"uid"`
-	SystemMax int    `json:"system_max"` // the highest uid of a system account
+// Account is the account of the postmaster.
+type Account struct {
+	Name string `json:"name,omitempty"` // empty where it is not known
+	UID  int    `json:"uid"`
+	// SystemMax is the highest uid of a system account.
+	SystemMax int `json:"system_max"`
 }
 
-func (l looker) logind() {
-	d := &l.s.System.Logind
-	d.Systemd = isDir(l.tree.Path("run/systemd/system"))
-	folders := []string{"etc/systemd", "run/systemd", "usr/local/lib/systemd", "usr/lib/systemd", "lib/systemd"}
-	var files []string
-	for _, f := range folders {
-		if p := l.tree.Path(f, "logind.conf"); isFile(p) {
-			files = append(files, p)
-			break
-		}
-	}
-	for i, file := range append(files, l.dropIns(folders, "logind.conf.d")...) {
-		text, ok := l.text(file)
+// logindDirs are where systemd looks for logind.conf, the strongest first.
+func logindDirs() []string {
+	return []string{"/etc/systemd", "/run/systemd", "/usr/local/lib/systemd", "/usr/lib/systemd", "/lib/systemd"}
+}
+
+func lookAtLogind(f files) Logind {
+	d := Logind{Systemd: f.exists("/run/systemd/system")}
+	for _, dir := range logindDirs() {
+		text, ok := f.text(dir + "/logind.conf")
 		if !ok {
 			continue
 		}
-		if v, ok := iniValue(text, "RemoveIPC", true); ok && i == 0 {
-			d.Default = v
+		d.Default, _ = unitSetting(strings.ReplaceAll(text, "\n#", "\n"), "Login", "RemoveIPC")
+		if v, ok := unitSetting(text, "Login", "RemoveIPC"); ok {
+			d.RemoveIPC, d.File = v, dir+"/logind.conf"
 		}
-		if v, ok := iniValue(text, "RemoveIPC", false); ok {
-			d.RemoveIPC, d.File = v, l.shown(file)
+		break
+	}
+	var dropped []string
+	for _, dir := range logindDirs() {
+		for _, name := range f.names(dir + "/logind.conf.d") {
+			dropped = append(dropped, dir+"/logind.conf.d/"+name)
 		}
 	}
+	// By name, whatever the directory; of one name the strongest directory's.
+	slices.SortStableFunc(dropped, func(a, b string) int { return strings.Compare(path.Base(a), path.Base(b)) })
+	dropped = slices.CompactFunc(dropped, func(a, b string) bool { return path.Base(a) == path.Base(b) })
+	for _, file := range dropped {
+		text, ok := f.text(file)
+		if v, set := unitSetting(text, "Login", "RemoveIPC"); ok && set && path.Ext(file) == ".conf" {
+			d.RemoveIPC, d.File = v, file
+		}
+	}
+	return d
 }
 
 // defaultSystemMax is the highest uid of a system account where login.defs does
 // not say it.
 const defaultSystemMax = 999
 
-func (l looker) accounts() {
-	a := &l.s.System.Accounts
-	a.UID, a.SystemMax = -1, defaultSystemMax
-	if text, ok := l.text(l.tree.Path("etc/login.defs")); ok {
-		for line := range strings.Lines(text) {
-			f := strings.Fields(line)
-			if len(f) < 2 || f[0] != "SYS_UID_MAX" {
-				continue
-			}
-			if n, err := strconv.Atoi(f[1]); err == nil {
-				a.SystemMax = n
-			}
+func lookAtAccount(f files, postmaster *Process) Account {
+	a := Account{UID: -1, SystemMax: defaultSystemMax}
+	defs, _ := f.text("/etc/login.defs")
+	for line := range strings.Lines(defs) {
+		fields := strings.Fields(line)
+		if len(fields) < 2 || fields[0] != "SYS_UID_MAX" {
+			continue
+		}
+		if n, err := strconv.Atoi(fields[1]); err == nil {
+			a.SystemMax = n
 		}
 	}
-	p := l.s.System.Processes.Postmaster
-	if p == nil {
-		return
+	if postmaster == nil {
+		return a
 	}
-	a.UID = p.UID
-	if text, ok := l.text(l.tree.Path("etc/passwd")); ok {
-		for line := range strings.Lines(text) {
-			f := strings.Split(line, ":")
-			if len(f) > 2 && f[2] == strconv.Itoa(p.UID) {
-				a.Server = probes.Clean(f[0])
-				return
-			}
+	a.UID = postmaster.UID
+	passwd, _ := f.text("/etc/passwd")
+	for line := range strings.Lines(passwd) {
+		fields := strings.Split(line, ":")
+		if len(fields) > 2 && fields[2] == strconv.Itoa(a.UID) {
+			a.Name = probes.Clean(fields[0])
+			break
 		}
 	}
+	return a
 }
 
 // checkRemoveIPC is "remove_ipc": whether a log-out takes the server's shared memory.
@@ -94,12 +105,12 @@ func checkRemoveIPC(s *Snapshot) Check {
 	if noPostmaster(s, &c) {
 		return c
 	}
-	d, a := s.System.Logind, s.System.Accounts
+	d, a := s.System.Logind, s.System.Account
 	if !d.Systemd {
 		c.Status, c.Found = NotHere, "no systemd runs here, so no systemd-logind"
 		return c
 	}
-	name := a.Server
+	name := a.Name
 	if name == "" {
 		name = "unnamed"
 	}

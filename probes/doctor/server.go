@@ -56,8 +56,8 @@ func has(s *Snapshot, name string) bool {
 	return ok
 }
 
-// number is a setting as a number: memory in kB, time in ms.
-func number(s *Snapshot, name string) (int64, bool) {
+// settingNumber is a setting as a number: memory in kB, time in ms.
+func settingNumber(s *Snapshot, name string) (int64, bool) {
 	if s.Server == nil {
 		return 0, false
 	}
@@ -208,39 +208,19 @@ func alter(s *Snapshot, set probes.ExamSetting, value string) (fix, undo []strin
 	if strings.HasSuffix(set.File, autoConf) {
 		back = fmt.Sprintf("ALTER SYSTEM SET %s = %s", ident(set.Name), literal(set.Value))
 	}
-	then := psql("SELECT pg_reload_conf()")
+	then := []string{psql("SELECT pg_reload_conf()")}
 	if takes == TakesRestart {
-		then = restart(s)
+		then = restartServer(s)
 	}
-	return []string{psql(fmt.Sprintf("ALTER SYSTEM SET %s = %s", ident(set.Name), literal(value))), then}, []string{psql(back), then}, takes
+	return append([]string{psql(fmt.Sprintf("ALTER SYSTEM SET %s = %s", ident(set.Name), literal(value)))}, then...), append([]string{psql(back)}, then...), takes
 }
 
-// restart is the command that restarts the server.
-func restart(s *Snapshot) string {
+// restartServer are the lines that restart the server, whoever runs it.
+func restartServer(s *Snapshot) []string {
 	if p, ok := providerOf(s); ok {
-		return p.Restart
+		return []string{p.Restart}
 	}
-	if u := s.System.Unit.Name; u != "" {
-		return "systemctl restart " + u
-	}
-	if strings.Contains(s.System.Place.Container, "kube") {
-		return "# delete the pod: its controller starts it anew"
-	}
-	if s.System.Place.Container != "" {
-		return "# restart the container"
-	}
-	if dir := s.Server.Info.DataDir; dir != "" {
-		return "pg_ctl restart -m fast -D " + shell(dir)
-	}
-	return "# restart the server"
-}
-
-// shell quotes a word for the shell where it needs it.
-func shell(s string) string {
-	if strings.ContainsAny(s, " \t'\"$`\\&|;<>()*?[]#~!{}") {
-		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-	}
-	return s
+	return s.restart()
 }
 
 // grantSettings are the lines that let our role see every setting.

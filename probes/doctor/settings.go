@@ -106,8 +106,8 @@ func checkSettingsErrors(s *Snapshot) Check {
 		}
 		bad = append(bad, line+f.Error)
 		if f.Line > 0 {
-			c.Fix = append(c.Fix, fmt.Sprintf("sed -i '%ds/^/#/' %s", f.Line, shell(f.File)))
-			c.Undo = append(c.Undo, fmt.Sprintf("sed -i '%ds/^#//' %s", f.Line, shell(f.File)))
+			c.Fix = append(c.Fix, fmt.Sprintf("sed -i '%ds/^/#/' %s", f.Line, quote(f.File)))
+			c.Undo = append(c.Undo, fmt.Sprintf("sed -i '%ds/^#//' %s", f.Line, quote(f.File)))
 		}
 	}
 	if len(bad) == 0 {
@@ -194,7 +194,7 @@ func checkSettingsPending(s *Snapshot) Check {
 		}
 	}
 	c.Status, c.Found, c.Takes = Warn, listed(all), TakesRestart
-	c.Fix = []string{restart(s)}
+	c.Fix = restartServer(s)
 	if len(c.Undo) > 0 {
 		c.Undo = append(c.Undo, psql("SELECT pg_reload_conf()"))
 	}
@@ -340,8 +340,8 @@ func checkSettingsDuplicates(s *Snapshot) Check {
 			continue
 		}
 		all = append(all, fmt.Sprintf("%s = %s in %s is overridden by %s in line %d", f.Name, shownValue(f), at(f), shownValue(w), w.Line))
-		c.Fix = append(c.Fix, fmt.Sprintf("sed -i '%ds/^/#/' %s", f.Line, shell(f.File)))
-		c.Undo = append(c.Undo, fmt.Sprintf("sed -i '%ds/^#//' %s", f.Line, shell(f.File)))
+		c.Fix = append(c.Fix, fmt.Sprintf("sed -i '%ds/^/#/' %s", f.Line, quote(f.File)))
+		c.Undo = append(c.Undo, fmt.Sprintf("sed -i '%ds/^#//' %s", f.Line, quote(f.File)))
 	}
 	if len(all) == 0 {
 		c.Status, c.Found = OK, "no setting is in one file twice with different values"
@@ -453,9 +453,9 @@ func checkConnections(s *Snapshot) Check {
 	if !ok {
 		return c
 	}
-	most, _ := number(s, "max_connections")
-	reserved, _ := number(s, "superuser_reserved_connections")
-	more, _ := number(s, "reserved_connections")
+	most, _ := settingNumber(s, "max_connections")
+	reserved, _ := settingNumber(s, "superuser_reserved_connections")
+	more, _ := settingNumber(s, "reserved_connections")
 	n := 0
 	var roles []string
 	for _, r := range s.Server.Exam.Sessions {
@@ -489,7 +489,7 @@ func checkWorkMemory(s *Snapshot) Check {
 		return c
 	}
 	const processes = 3
-	most, _ := number(s, "max_connections")
+	most, _ := settingNumber(s, "max_connections")
 	each := parallelHashKB(s) / processes
 	all := uint64(most) * each
 	shared := s.Server.Info.SharedMemoryKB
@@ -501,26 +501,23 @@ func checkWorkMemory(s *Snapshot) Check {
 		now += r.Sessions
 	}
 	c.Found = fmt.Sprintf("work_mem × hash_mem_multiplier is %s: %s for the %d sessions of now, %s at max_connections (%d), beside %s of shared memory",
-		mem(each), mem(uint64(now)*each), now, mem(all), most, mem(shared))
-	m := s.System.Memory
-	if s.HostUnknown != "" || m == nil {
+		memory(each), memory(uint64(now)*each), now, memory(all), most, memory(shared))
+	m := s.Pages.Memory
+	if s.HostUnknown != "" || m.TotalKB == 0 {
 		c.Status = Unknown
 		c.Found += "; the memory of the server's machine is not known here"
 		return c
 	}
-	held := shared
-	if m.HugetlbKB > shared {
-		held = m.HugetlbKB
-	}
+	held := max(shared, s.poolsKB())
 	room := m.TotalKB - min(held, m.TotalKB)
-	c.Found += fmt.Sprintf("; the machine has %s, %s without it", mem(m.TotalKB), mem(room))
-	c.Expected = "at max_connections at most " + mem(room)
+	c.Found += fmt.Sprintf("; the machine has %s, %s without it", memory(m.TotalKB), memory(room))
+	c.Expected = "at max_connections at most " + memory(room)
 	c.Status = OK
 	if all <= room {
 		return c
 	}
 	c.Status = Warn
-	work, _ := number(s, "work_mem")
+	work, _ := settingNumber(s, "work_mem")
 	fits := int64(float64(room) / float64(most) * float64(work) / float64(each))
 	if fits >= 1024 { // below 1 MB another number of sessions is the way
 		c.Fix, c.Undo, c.Takes = alter(s, set, fmt.Sprintf("%dMB", fits/1024))

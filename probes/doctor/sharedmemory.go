@@ -20,15 +20,21 @@ type Semaphores struct {
 	All  int  `json:"all"` // sets of all accounts
 }
 
-// shm reads what is mounted on /dev/shm where the postmaster sees it.
-func (l looker) shm(postmaster int) {
-	file := l.roots.ProcPath("self/mounts")
-	if postmaster != 0 {
-		file = l.pid(postmaster, "mounts")
+// lookAtShm reads what is mounted on /dev/shm where the postmaster sees it.
+func lookAtShm(f files, postmaster int) *Mount {
+	text, ok := f.text("/proc/" + processName(postmaster) + "/mounts")
+	if !ok {
+		return nil
 	}
-	if text, ok := l.text(file); ok {
-		l.s.System.Shm = parseMount(text, "/dev/shm")
+	return parseMount(text, "/dev/shm")
+}
+
+// processName is the directory of a process below /proc: our own for 0.
+func processName(pid int) string {
+	if pid == 0 {
+		return "self"
 	}
+	return strconv.Itoa(pid)
 }
 
 // parseMount finds the last mount on a path in the lines of /proc/PID/mounts.
@@ -69,31 +75,28 @@ func parseSizeKB(s string) (uint64, bool) {
 	return 0, false
 }
 
-// semaphores counts the sets of the postmaster's account.
-func (l looker) semaphores() {
-	text, ok := l.text(l.roots.ProcPath("sysvipc/sem"))
+// lookAtSemaphores counts the sets of the postmaster's account.
+func lookAtSemaphores(f files, postmaster *Process) Semaphores {
+	text, ok := f.text("/proc/sysvipc/sem")
 	if !ok {
-		return
+		return Semaphores{}
 	}
-	l.s.System.Semaphores.Seen = true
-	uid := -1
-	if p := l.s.System.Processes.Postmaster; p != nil {
-		uid = p.UID
-	}
+	out := Semaphores{Seen: true}
 	for line := range strings.Lines(text) {
-		f := strings.Fields(line) // key semid perms nsems uid …
-		if len(f) < 5 {
+		fields := strings.Fields(line) // key semid perms nsems uid …
+		if len(fields) < 5 {
 			continue
 		}
-		owner, err := strconv.Atoi(f[4])
+		owner, err := strconv.Atoi(fields[4])
 		if err != nil {
 			continue // the heading
 		}
-		l.s.System.Semaphores.All++
-		if owner == uid {
-			l.s.System.Semaphores.Sets++
+		out.All++
+		if postmaster != nil && owner == postmaster.UID {
+			out.Sets++
 		}
 	}
+	return out
 }
 
 // checkSharedMemoryType is "shared_memory_type": huge pages need mmap.
@@ -151,11 +154,11 @@ func checkDynamicSharedMemory(s *Snapshot) Check {
 		return c
 	case m.SizeKB > 0:
 		room = m.SizeKB
-	case s.System.Memory != nil:
-		room = s.System.Memory.TotalKB / 2
+	default:
+		room = s.Pages.Memory.TotalKB / 2
 	}
-	c.Found = fmt.Sprintf("/dev/shm has at most %s; one parallel hash join may take %s (work_mem × hash_mem_multiplier × 3 processes)", mem(room), mem(need))
-	c.Expected = "at least " + mem(2*need)
+	c.Found = fmt.Sprintf("/dev/shm has at most %s; one parallel hash join may take %s (work_mem × hash_mem_multiplier × 3 processes)", memory(room), memory(need))
+	c.Expected = "at least " + memory(2*need)
 	c.Status = OK
 	if room >= 2*need {
 		return c
@@ -163,7 +166,7 @@ func checkDynamicSharedMemory(s *Snapshot) Check {
 	c.Status = Warn
 	size := max(1, (4*need+(1<<20)-1)>>20)
 	switch {
-	case strings.Contains(s.System.Place.Container, "kube"):
+	case s.inPod():
 		c.Fix = []string{"# in the pod's manifest; counts towards the memory limit:", "volumes:", fmt.Sprintf("- {name: shm, emptyDir: {medium: Memory, sizeLimit: %dGi}}", size),
 			"# in the container:", "volumeMounts:", "- {name: shm, mountPath: /dev/shm}"}
 		c.Undo = []string{"# in the pod's manifest: take the volume shm and its mount out again"}
@@ -184,7 +187,7 @@ func checkDynamicSharedMemory(s *Snapshot) Check {
 // hash_mem_multiplier for the leader and each of two workers, the default number.
 func parallelHashKB(s *Snapshot) uint64 {
 	const processes = 3
-	work, ok := number(s, "work_mem")
+	work, ok := settingNumber(s, "work_mem")
 	if !ok {
 		return 0
 	}
@@ -225,7 +228,7 @@ func checkSysVSharedMemory(s *Snapshot) Check {
 		needKB = s.Server.Info.SharedBuffersKB * 11 / 10 // before 15: what else is shared is a tenth, as a rule
 	}
 	c.Found = fmt.Sprintf("the server's shared memory is %s; kernel.shmmax allows %s a segment, kernel.shmall %s pages of %d kB in all",
-		mem(needKB), mem(shmmax>>10), strconv.FormatUint(shmall, 10), pageKB)
+		memory(needKB), memory(shmmax>>10), strconv.FormatUint(shmall, 10), pageKB)
 	c.Expected = fmt.Sprintf("kernel.shmmax at least %d, kernel.shmall at least %d", needKB<<10, needKB/pageKB+1)
 	c.Status = OK
 	if shmmax>>10 >= needKB && shmall >= needKB/pageKB+1 {
@@ -297,13 +300,13 @@ const perSet = 16
 // semaphoresNeeded is how many semaphores a server takes, and how that is known:
 // from 18 it says so itself, before that by the manual's sum.
 func semaphoresNeeded(s *Snapshot) (n int, how string) {
-	if v, ok := number(s, "num_os_semaphores"); ok {
+	if v, ok := settingNumber(s, "num_os_semaphores"); ok {
 		return int(v), "num_os_semaphores"
 	}
 	const own = 7 // of the server's own processes, in the manual of 17; no older version takes more
 	n = own
 	for _, name := range []string{"max_connections", "autovacuum_max_workers", "max_wal_senders", "max_worker_processes"} {
-		v, _ := number(s, name)
+		v, _ := settingNumber(s, name)
 		n += int(v)
 	}
 	return n, "max_connections + autovacuum_max_workers + max_wal_senders + max_worker_processes + 7"

@@ -18,25 +18,25 @@ func checkSwap(s *Snapshot) Check {
 	if elsewhere(s, &c) {
 		return c
 	}
-	m := s.System.Memory
-	if m == nil {
+	m, commit := s.Pages.Memory, s.System.Commit
+	if commit == nil {
 		return unknown(s, c, "/proc/meminfo")
 	}
 	c.Status = OK
-	if m.SwapTotalKB == 0 {
+	if m.SwapKB == 0 {
 		c.Found = "the machine has no swap: when memory runs out a process is killed at once"
 		return c
 	}
-	used := m.SwapTotalKB - min(m.SwapFreeKB, m.SwapTotalKB)
-	c.Found = fmt.Sprintf("%s of %s swap in use", mem(used), mem(m.SwapTotalKB))
+	used := m.SwapKB - min(commit.SwapFreeKB, m.SwapKB)
+	c.Found = fmt.Sprintf("%s of %s swap in use", memory(used), memory(m.SwapKB))
 	server := s.System.Processes.Children.SwapKB
 	if p := s.System.Processes.Postmaster; p != nil {
 		server += p.SwapKB
-		c.Found += fmt.Sprintf(", %s of it in the server's processes", mem(server))
+		c.Found += fmt.Sprintf(", %s of it in the server's processes", memory(server))
 	}
-	if in, ok := s.System.Events["pswpin"]; ok && s.System.Uptime > 0 {
+	if in, ok := s.System.Events["pswpin"]; ok && s.System.UptimeS > 0 {
 		c.Found += fmt.Sprintf("; since the boot %s pages read back and %s put out, %s in a day", probes.Count(float64(in)),
-			probes.Count(float64(s.System.Events["pswpout"])), probes.Count(float64(in)/s.System.Uptime*24*60*60))
+			probes.Count(float64(s.System.Events["pswpout"])), probes.Count(float64(in)/s.System.UptimeS*24*60*60))
 	}
 	swappiness, ok := s.sysctl("vm.swappiness")
 	if ok {
@@ -51,21 +51,22 @@ func checkSwap(s *Snapshot) Check {
 		c.Takes = TakesNothing
 	}
 	if m.AvailableKB > 2*used { // else it would go out again, or something be killed
-		c.Fix = append(c.Fix, fmt.Sprintf("swapoff -a && swapon -a # reads %s back; %s of memory are available", mem(used), mem(m.AvailableKB)))
+		c.Fix = append(c.Fix, fmt.Sprintf("swapoff -a && swapon -a # reads %s back; %s of memory are available", memory(used), memory(m.AvailableKB)))
 		c.Takes = TakesNothing
 	}
 	return c
 }
 
-// events reads what checks ask of /proc/vmstat, and since when it counts.
-func (l looker) events() {
-	if text, ok := l.text(l.roots.ProcPath("vmstat")); ok {
-		l.s.System.Events = counters(text, "pswpin", "pswpout", "oom_kill")
+// lookAtEvents reads what checks ask of /proc/vmstat, and for how many seconds it
+// has counted.
+func lookAtEvents(f files) (events map[string]uint64, uptime float64) {
+	if text, ok := f.text("/proc/vmstat"); ok {
+		events = parseCounters([]byte(text), "pswp", "oom_kill")
 	}
-	if text, ok := l.text(l.roots.ProcPath("uptime")); ok {
-		first, _, _ := strings.Cut(text, " ")
-		if v, err := strconv.ParseFloat(first, 64); err == nil && v > 0 {
-			l.s.System.Uptime = v
-		}
+	text, _ := f.text("/proc/uptime")
+	first, _, _ := strings.Cut(text, " ")
+	if v, err := strconv.ParseFloat(first, 64); err == nil && v > 0 {
+		uptime = v
 	}
+	return events, uptime
 }

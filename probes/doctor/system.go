@@ -1,14 +1,9 @@
 package doctor
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"strconv"
 	"strings"
-
-	"pgtlb/probes"
 )
 
 // System are facts about the operating system around the server. A file that is
@@ -18,18 +13,18 @@ type System struct {
 	// Sysctls are kernel settings by their names for sysctl, as the files below
 	// /proc/sys say them: "vm.overcommit_memory" is "0".
 	Sysctls map[string]string `json:"sysctls,omitempty"`
-	Memory  *Memory           `json:"memory,omitempty"`
+	Commit  *Commit           `json:"commit,omitempty"`
 	Events  map[string]uint64 `json:"events,omitempty"` // counters of /proc/vmstat since the boot
-	// Uptime is in seconds; 0 where it is not known.
-	Uptime     float64    `json:"uptime_s,omitempty"`
+	// UptimeS is in seconds; 0 where it is not known.
+	UptimeS    float64    `json:"uptime_s,omitempty"`
 	Processes  Processes  `json:"processes"`
+	OOM        UnitOOM    `json:"oom"`
 	Limits     *Limits    `json:"limits,omitempty"` // of the postmaster
-	Group      Group      `json:"group"`            // control group of the postmaster
-	Unit       Unit       `json:"unit"`             // systemd unit of the postmaster
-	Shm        *Mount     `json:"shm,omitempty"`    // what is mounted on /dev/shm
+	Tasks      Tasks      `json:"tasks"`
+	Shm        *Mount     `json:"shm,omitempty"` // what is mounted on /dev/shm
 	Semaphores Semaphores `json:"semaphores"`
 	Logind     Logind     `json:"logind"`
-	Accounts   Accounts   `json:"accounts"`
+	Account    Account    `json:"account"`
 	Perf       *Perf      `json:"perf,omitempty"`
 	Place      Place      `json:"place"`
 }
@@ -37,20 +32,22 @@ type System struct {
 // lookAtSystem reads the facts below the tree. postmaster is 0 where no server runs
 // or is asked.
 func lookAtSystem(s *Snapshot, w Wanted, postmaster int) {
-	l := looker{s: s, tree: w.Tree, roots: w.Tree.Roots()}
-	l.sysctls()
-	l.memory()
-	l.events()
-	l.processes(postmaster)
-	l.limits(postmaster)
-	l.group(postmaster)
-	l.unit()
-	l.shm(postmaster)
-	l.semaphores()
-	l.logind()
-	l.accounts()
-	l.perf(postmaster)
-	l.place()
+	f, sys := files{s, w.Tree}, &s.System
+	sys.Sysctls = lookAtSysctls(f)
+	sys.Commit = lookAtCommit(f)
+	sys.Events, sys.UptimeS = lookAtEvents(f)
+	sys.Processes = lookAtEveryProcess(f, postmaster)
+	sys.OOM = lookAtOOM(f, s.Pages.Unit)
+	sys.Limits = lookAtLimits(f, postmaster)
+	sys.Tasks = lookAtTasks(f, postmaster)
+	sys.Shm = lookAtShm(f, postmaster)
+	sys.Semaphores = lookAtSemaphores(f, sys.Processes.Postmaster)
+	sys.Logind = lookAtLogind(f)
+	sys.Account = lookAtAccount(f, sys.Processes.Postmaster)
+	sys.Place = lookAtPlace(f)
+	if w.Tree.Path() == "/" { // of another tree there is no kernel to ask
+		sys.Perf = askPerf(f, postmaster)
+	}
 }
 
 // systemChecks are the checks over System, in the order in which they are shown.
@@ -64,55 +61,25 @@ func systemChecks() []func(*Snapshot) Check {
 	}
 }
 
-// looker reads facts into a snapshot.
-type looker struct {
-	s     *Snapshot
-	tree  Tree
-	roots probes.Roots
-}
-
-// text is a file's content without the last line end; false where it is not
-// there. A file that is there and cannot be read is noted.
-func (l looker) text(path string) (string, bool) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			l.s.unread(l.shown(path), err)
-		}
-		return "", false
-	}
-	return strings.TrimRight(string(b), "\n"), true
-}
-
-// shown is a path as it is on the machine that the tree is of.
-func (l looker) shown(path string) string {
-	if rest, ok := strings.CutPrefix(path, l.tree.Path()); ok {
-		return "/" + strings.TrimPrefix(rest, "/")
-	}
-	return path
-}
-
-// pid is the path of a file of a process.
-func (l looker) pid(pid int, name string) string { return l.roots.ProcPath(strconv.Itoa(pid), name) }
-
 // sysctls reads the kernel settings that checks ask for.
-func (l looker) sysctls() {
-	l.s.System.Sysctls = map[string]string{}
+func lookAtSysctls(f files) map[string]string {
+	out := map[string]string{}
 	for _, name := range []string{
 		"vm.overcommit_memory", "vm.overcommit_ratio", "vm.overcommit_kbytes", "vm.swappiness", "vm.panic_on_oom",
 		"vm.oom_kill_allocating_task", "fs.file-max", "fs.file-nr", "fs.nr_open", "kernel.pid_max", "kernel.threads-max",
 		"kernel.shmmax", "kernel.shmall", "kernel.shmmni", "kernel.sem", "kernel.perf_event_paranoid",
 		"kernel.nmi_watchdog", "net.core.somaxconn",
 	} {
-		if v, ok := l.text(l.roots.ProcPath(append([]string{"sys"}, strings.Split(name, ".")...)...)); ok {
-			l.s.System.Sysctls[name] = v
+		if v, ok := f.text("/proc/sys/" + strings.ReplaceAll(name, ".", "/")); ok {
+			out[name] = strings.TrimSpace(v)
 		}
 	}
+	return out
 }
 
 // sysctl is a kernel setting that is one number.
 func (s *Snapshot) sysctl(name string) (int64, bool) {
-	n, err := strconv.ParseInt(strings.TrimSpace(s.System.Sysctls[name]), 10, 64)
+	n, err := strconv.ParseInt(s.System.Sysctls[name], 10, 64)
 	return n, err == nil
 }
 
@@ -133,14 +100,9 @@ func elsewhere(s *Snapshot, c *Check) bool {
 // unknown answers a check for which a source is missing, with the reason if one
 // is noted.
 func unknown(s *Snapshot, c Check, source string) Check {
-	c.Status, c.Found = Unknown, source+" is not there or could not be read"
-	for _, u := range s.Unread {
-		if u.Source == source {
-			c.Found = source + " could not be read: " + u.Reason
-			if u.Remedy != "" {
-				c.Found += " (" + u.Remedy + ")"
-			}
-		}
+	c.Status, c.Found = Unknown, "there is no "+source
+	if why := s.unreadReason(source); why != "" {
+		c.Found = source + " could not be read: " + why
 	}
 	return c
 }
