@@ -27,6 +27,14 @@ func lookAtLimits(f files, postmaster int) *Limits {
 	return &Limits{OpenFiles: l.OpenFiles, Processes: l.Processes}
 }
 
+// anyNumber writes a kernel setting whose largest values stand for no limit.
+func anyNumber(n int64) string {
+	if n >= 1<<60 {
+		return "any number"
+	}
+	return number64(n)
+}
+
 // limitText writes a limit as the system does.
 func limitText(n uint64) string {
 	if n == math.MaxUint64 {
@@ -98,6 +106,13 @@ func dropIn(s *Snapshot, file string, settings ...string) (fix, undo []string) {
 	return append(fix, end...), append([]string{"rm " + dir + "/" + file}, end...)
 }
 
+// startScript are the lines that a start script needs, where no systemd starts the
+// server, and those that take them back.
+func startScript(lines ...string) (fix, undo []string) {
+	fix = append([]string{"# in the script that starts the server, before it, as root:"}, lines...)
+	return fix, append([]string{"# in the script that starts the server, take out again:"}, lines...)
+}
+
 // serverProcesses is how many processes a server may have: sessions, workers of
 // each kind, and its own.
 func serverProcesses(s *Snapshot) uint64 {
@@ -142,17 +157,17 @@ func checkOpenFiles(s *Snapshot) Check {
 	fileMax, okMax := s.sysctl("fs.file-max")
 	c.Found = fmt.Sprintf("a process may open %s files; max_files_per_process is %d", limitText(limit), perProcess)
 	if okMax {
-		c.Found += fmt.Sprintf("; all processes of the server may come to %d, the machine allows %d", all, fileMax)
+		c.Found += fmt.Sprintf("; all processes of the server may come to %s, the machine allows %s", number64(int64(all)), anyNumber(fileMax))
 		if f := strings.Fields(s.System.Sysctls["fs.file-nr"]); len(f) == 3 {
 			c.Found += " and has " + f[0] + " open"
 		}
 	}
-	c.Expected = fmt.Sprintf("at least %d for a process, %d for the machine", need, all)
+	c.Expected = fmt.Sprintf("at least %s for a process, %s for the machine", number64(int64(need)), number64(int64(all)))
 	c.Status = OK
 	if limit < need {
 		c.Status = Warn
 		value := max(need*2, 65536)
-		c.Fix, c.Undo = limitFix(s, "pgtlb-files.conf", "LimitNOFILE", value, fmt.Sprintf("--ulimit nofile=%d:%d", value, value), "--ulimit nofile="+limitText(limit))
+		c.Fix, c.Undo = limitFix(s, "pgtlb-files.conf", "LimitNOFILE", value, fmt.Sprintf("ulimit -n %d", value), fmt.Sprintf("--ulimit nofile=%d:%d", value, value), "--ulimit nofile="+limitText(limit))
 		c.Takes = TakesRestart
 	}
 	if okMax && fileMax > 0 && uint64(fileMax) < all {
@@ -167,10 +182,13 @@ func checkOpenFiles(s *Snapshot) Check {
 }
 
 // limitFix are the lines that raise a limit of the postmaster.
-func limitFix(s *Snapshot, file, name string, value uint64, option, old string) (fix, undo []string) {
+func limitFix(s *Snapshot, file, name string, value uint64, script, option, old string) (fix, undo []string) {
 	if s.System.Place.Container != "" {
 		const head = "# start the container with this option:"
 		return []string{head, option}, []string{head, old}
+	}
+	if !s.System.Logind.Systemd {
+		return startScript(script)
 	}
 	return dropIn(s, file, fmt.Sprintf("%s=%d", name, value))
 }
@@ -191,14 +209,14 @@ func checkProcesses(s *Snapshot) Check {
 	c.Status = OK
 	if limit < need {
 		c.Status = Warn
-		c.Fix, c.Undo = limitFix(s, "pgtlb-processes.conf", "LimitNPROC", 2*need, fmt.Sprintf("--ulimit nproc=%d:%d", 2*need, 2*need), "--ulimit nproc="+limitText(limit))
+		c.Fix, c.Undo = limitFix(s, "pgtlb-processes.conf", "LimitNPROC", 2*need, fmt.Sprintf("ulimit -u %d", 2*need), fmt.Sprintf("--ulimit nproc=%d:%d", 2*need, 2*need), "--ulimit nproc="+limitText(limit))
 		c.Takes = TakesRestart
 	}
 	if t := s.System.Tasks; t.File != "" {
 		c.Found += fmt.Sprintf("; %s allows %d, %d are there", t.File, t.Max, t.Now)
 		if t.Max >= 0 && uint64(t.Max) < need {
 			c.Status = Warn
-			fix, undo := limitFix(s, "pgtlb-tasks.conf", "TasksMax", 2*need, fmt.Sprintf("--pids-limit=%d", 2*need), fmt.Sprintf("--pids-limit=%d", t.Max))
+			fix, undo := limitFix(s, "pgtlb-tasks.conf", "TasksMax", 2*need, fmt.Sprintf("echo %d > %s", 2*need, t.File), fmt.Sprintf("--pids-limit=%d", 2*need), fmt.Sprintf("--pids-limit=%d", t.Max))
 			c.Fix, c.Undo, c.Takes = append(c.Fix, fix...), append(c.Undo, undo...), TakesRestart
 		}
 	}

@@ -33,6 +33,7 @@ func lookAtOOM(f files, u *Service) UnitOOM {
 // the postmaster, and only it.
 func checkOOMProtection(s *Snapshot) Check {
 	c := Check{ID: "oom_protection", Title: "Postmaster and the out-of-memory killer",
+		Sources:  []string{"oom_score_adj in /proc/PID of the postmaster and of its children", "the files of its systemd unit"},
 		Expected: fmt.Sprintf("oom_score_adj of the postmaster %d or lower, of its children 0", -900),
 		Why: "When memory runs out the kernel kills a process. A killed backend costs all sessions a restart of the server's processes; a killed postmaster costs the server. " +
 			"The postmaster is spared with a low oom_score_adj. Its children inherit that, so it is given to start with and taken back in each of them (PG_OOM_ADJUST_FILE): " +
@@ -41,14 +42,12 @@ func checkOOMProtection(s *Snapshot) Check {
 		return c
 	}
 	p, kids, u := s.System.Processes.Postmaster, s.System.Processes.Children, s.System.OOM
-	c.Sources = []string{fmt.Sprintf("/proc/%d/oom_score_adj", p.Pid), "oom_score_adj of its children"}
 	c.Found = fmt.Sprintf("postmaster %d has oom_score_adj %d", p.Pid, p.Adjust)
 	if kids.Count > 0 {
-		c.Found += fmt.Sprintf(", its %d children %s", kids.Count, adjustRange(kids))
+		c.Found += fmt.Sprintf(", its children (%d) %s", kids.Count, adjustRange(kids))
 	}
 	if u.Adjust != "" {
 		c.Found += fmt.Sprintf("; %s has OOMScoreAdjust=%s", u.File, u.Adjust)
-		c.Sources = append(c.Sources, u.File)
 	}
 	shielded := kids.Count > 0 && kids.MinAdjust <= protectedAdjust
 	switch {
@@ -61,9 +60,12 @@ func checkOOMProtection(s *Snapshot) Check {
 	default:
 		c.Status = Warn
 	}
-	if s.System.Place.Container != "" {
+	switch {
+	case s.System.Place.Container != "":
 		c.Fix, c.Undo = containerAdjust(s, p.Adjust)
-	} else {
+	case !s.System.Logind.Systemd:
+		c.Fix, c.Undo = startScript("echo -900 > /proc/self/oom_score_adj", "export PG_OOM_ADJUST_FILE=/proc/self/oom_score_adj PG_OOM_ADJUST_VALUE=0")
+	default:
 		c.Fix, c.Undo = dropIn(s, "pgtlb-oom.conf", "OOMScoreAdjust=-900",
 			"Environment=PG_OOM_ADJUST_FILE=/proc/self/oom_score_adj", "Environment=PG_OOM_ADJUST_VALUE=0")
 	}
@@ -119,35 +121,37 @@ func checkOOMVictim(s *Snapshot) Check {
 
 // warnVictim finds what makes the order a bad one.
 func (c *Check) warnVictim(s *Snapshot, kills uint64) {
-	warn := func(text string) { c.Status, c.Found = Warn, c.Found+"; "+text }
+	warn := func(text, expected string) {
+		if c.Expected != "" {
+			expected = c.Expected + "; " + expected
+		}
+		c.Status, c.Found, c.Expected = Warn, c.Found+"; "+text, expected
+	}
 	first, group := s.System.Processes.First[0], s.System.Tasks.OOMGroup
 	if p := s.System.Processes.Postmaster; p != nil && first.Pid == p.Pid && first.Score > 0 {
-		warn("the postmaster comes first: see the check of its oom_score_adj")
-		c.Expected = "any other process"
-	}
-	if group != "" && s.System.Processes.Postmaster != nil {
-		warn(group + " is 1: all processes of the server are killed at once")
-		c.Expected = "memory.oom.group 0 for the server's group"
-		c.Fix, c.Undo, c.Takes = []string{"echo 0 > " + group}, []string{"echo 1 > " + group}, TakesNothing
-		if s.inPod() {
-			c.Fix = []string{"# /var/lib/kubelet/config.yaml on the node (from Kubernetes 1.32), then systemctl restart kubelet and start the pod anew:", "singleProcessOOMKill: true"}
-			c.Undo = []string{"# /var/lib/kubelet/config.yaml on the node, then systemctl restart kubelet and start the pod anew:", "singleProcessOOMKill: false"}
-			c.Takes = TakesRestart
-		}
+		warn("the postmaster comes first: see the check of its oom_score_adj", "any other process first")
 	}
 	for _, o := range []struct{ name, meaning string }{
 		{"vm.panic_on_oom", "the machine stops instead of killing a process"},
 		{"vm.oom_kill_allocating_task", "whoever asks for memory next is killed, not the largest"},
 	} {
 		if n, ok := s.sysctl(o.name); ok && n > 0 {
-			warn(fmt.Sprintf("%s is %d: %s", o.name, n, o.meaning))
-			c.Expected = o.name + " 0"
-			c.Fix, c.Undo = persistent(s, "91-postgresql-oom.conf", o.name+"=0")
-			c.Takes = TakesNothing
+			warn(fmt.Sprintf("%s is %d: %s", o.name, n, o.meaning), o.name+" 0")
+			fix, undo := persistent(s, "91-postgresql-"+strings.TrimPrefix(o.name, "vm.")+".conf", o.name+"=0")
+			c.Fix, c.Undo, c.Takes = append(c.Fix, fix...), append(c.Undo, undo...), TakesNothing
+		}
+	}
+	if group != "" && s.System.Processes.Postmaster != nil {
+		warn(group+" is 1: all processes of the server are killed at once", "memory.oom.group 0 for the server's group")
+		if s.inPod() {
+			const where = "# /var/lib/kubelet/config.yaml on the node (from Kubernetes 1.32), then systemctl restart kubelet and start the pod anew:"
+			c.Fix, c.Undo, c.Takes = append(c.Fix, where, "singleProcessOOMKill: true"), append(c.Undo, where, "singleProcessOOMKill: false"), TakesRestart
+		} else {
+			c.Fix, c.Undo, c.Takes = append(c.Fix, "echo 0 > "+group), append(c.Undo, "echo 1 > "+group), TakesNothing
 		}
 	}
 	if kills > 0 {
-		warn("memory has run out before: look for \"Out of memory\" in dmesg")
+		warn("memory has run out before: dmesg says when, in lines with \"Out of memory\"", "nothing killed")
 	}
 }
 
@@ -155,16 +159,16 @@ func (c *Check) warnVictim(s *Snapshot, kills uint64) {
 func (s *Snapshot) victims(list []Process) string {
 	var out []string
 	for _, p := range list {
-		name := p.Name
+		whose := ""
 		if pm := s.System.Processes.Postmaster; pm != nil {
 			switch {
 			case p.Pid == pm.Pid:
-				name += " (the postmaster)"
+				whose = "the postmaster, "
 			case p.Parent == pm.Pid:
-				name += " (a child of the postmaster)"
+				whose = "a child of the postmaster, "
 			}
 		}
-		out = append(out, fmt.Sprintf("%s %d with oom_score %d (adjusted by %d, %s resident)", name, p.Pid, p.Score, p.Adjust, memory(p.RSSKB)))
+		out = append(out, fmt.Sprintf("%s %d (%soom_score %d, adjusted by %d, %s resident)", p.Name, p.Pid, whose, p.Score, p.Adjust, memory(p.RSSKB)))
 	}
 	return strings.Join(out, ", ")
 }

@@ -290,7 +290,13 @@ func checkProcessDetails(s *Snapshot) Check {
 		if p.UID != 0 && (perf.Facts{CapEff: p.CapEff}).MayCount() {
 			caps = "cap_perfmon,cap_sys_ptrace" // setcap sets the whole, so what is there stays
 		}
-		c.Fix, c.Undo, c.Takes = []string{"setcap " + caps + "+ep " + p.Binary}, []string{"setcap -r " + p.Binary}, TakesPgtlb
+		c.Takes = TakesPgtlb
+		if s.System.Place.Container != "" {
+			c.Fix = []string{"# start the container that pgtlb runs in with this option:", "--cap-add=SYS_PTRACE"}
+			c.Undo = []string{"# start the container that pgtlb runs in without this option:", "--cap-add=SYS_PTRACE"}
+			return c
+		}
+		c.Fix, c.Undo = []string{"setcap " + caps + "+ep " + p.Binary}, []string{"setcap -r " + p.Binary}
 		if caps != "cap_sys_ptrace" {
 			c.Undo = []string{"setcap cap_perfmon+ep " + p.Binary}
 		}

@@ -168,7 +168,7 @@ func checkSettingsPending(s *Snapshot) Check {
 		}
 	}
 	for name, f := range won {
-		if f.NeedsRestart {
+		if f.NeedsRestart || blocked(s, f) {
 			waiting[name] = true
 		}
 	}
@@ -177,6 +177,7 @@ func checkSettingsPending(s *Snapshot) Check {
 		return c
 	}
 	var all []string
+	p, managed := providerOf(s)
 	for _, name := range sortedNames(waiting) {
 		set, known := e.Setting(name)
 		text := name
@@ -186,19 +187,31 @@ func checkSettingsPending(s *Snapshot) Check {
 		if f, ok := won[name]; ok {
 			text += fmt.Sprintf(", %s in %s", shownValue(f), at(f))
 		} else {
-			text += ", another value in a file"
+			text += ", another value waits"
 		}
 		all = append(all, text)
-		if _, managed := providerOf(s); known && !set.Secret && !managed {
+		switch {
+		case !known || set.Secret:
+		case managed:
+			c.Undo = append(c.Undo, p.set(set.Name, set.Value)...)
+		default:
 			c.Undo = append(c.Undo, psql(fmt.Sprintf("ALTER SYSTEM SET %s = %s", ident(set.Name), literal(set.Value))))
 		}
 	}
 	c.Status, c.Found, c.Takes = Warn, listed(all), TakesRestart
 	c.Fix = restartServer(s)
-	if len(c.Undo) > 0 {
+	if !managed {
 		c.Undo = append(c.Undo, psql("SELECT pg_reload_conf()"))
 	}
 	return c
+}
+
+// blocked tells whether a line would wait for a restart if the server looked at
+// it, which it does not while another line is wrong.
+func blocked(s *Snapshot, f probes.FileSetting) bool {
+	set, ok := s.Server.Exam.Setting(f.Name)
+	return ok && set.Context == "postmaster" && f.Error == "" && !f.Applied && !f.Secret && !set.Secret &&
+		set.Source != "command line" && set.Source != "override" && !sameValue(set, set.Setting, f.Value)
 }
 
 // sessionNames are settings that pgtlb's own session has values of its own for:
@@ -242,7 +255,7 @@ func checkSettingsReload(s *Snapshot) Check {
 		}
 	}
 	if len(late)+len(fixed) == 0 {
-		c.Status, c.Found = OK, fmt.Sprintf("the %d settings of the files that need no restart are in effect", len(won))
+		c.Status, c.Found = OK, fmt.Sprintf("no line waits for a reload, and none is passed over (settings in the files: %d)", len(won))
 		return c
 	}
 	c.Status, c.Found = Warn, listed(append(late, fixed...))
@@ -292,6 +305,11 @@ func checkSettingsAlterSystem(s *Snapshot) Check {
 		c.Undo = append(c.Undo, psql(fmt.Sprintf("ALTER SYSTEM SET %s = %s", ident(name), literal(w.Value))))
 	}
 	c.Status, c.Found, c.Takes = Warn, listed(all), TakesReload
+	for name := range lost {
+		if set, ok := s.Server.Exam.Setting(name); ok && set.Context == "postmaster" {
+			c.Takes = TakesRestart
+		}
+	}
 	reload := psql("SELECT pg_reload_conf()")
 	c.Fix, c.Undo = append(c.Fix, reload), append(c.Undo, reload)
 	return c
@@ -508,9 +526,13 @@ func checkWorkMemory(s *Snapshot) Check {
 		c.Found += "; the memory of the server's machine is not known here"
 		return c
 	}
+	total, whose := m.TotalKB, "the machine has"
 	held := max(shared, s.poolsKB())
-	room := m.TotalKB - min(held, m.TotalKB)
-	c.Found += fmt.Sprintf("; the machine has %s, %s without it", memory(m.TotalKB), memory(room))
+	if l := s.Pages.Cgroup.tightest(0, 0); l != nil && uint64(l.Max)>>10 < total {
+		total, whose, held = uint64(l.Max)>>10, l.File+" allows", shared
+	}
+	room := total - min(held, total)
+	c.Found += fmt.Sprintf("; %s %s, %s without it", whose, memory(total), memory(room))
 	c.Expected = "at max_connections at most " + memory(room)
 	c.Status = OK
 	if all <= room {

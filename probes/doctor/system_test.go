@@ -24,10 +24,21 @@ func lookSystem(t *testing.T, path string) Snapshot {
 	}
 	dir := t.TempDir()
 	var s Snapshot
-	for _, part := range strings.Split("\n"+string(archive), "\n-- ")[1:] {
-		name, text, _ := strings.Cut(part, " --\n")
-		text = strings.TrimSuffix(text, "\n") + "\n"
-		if name == "snapshot.json" {
+	name := ""
+	text := map[string]string{}
+	for line := range strings.Lines(string(archive)) {
+		if n, ok := strings.CutPrefix(line, "-- "); ok && strings.HasSuffix(n, " --\n") {
+			name = strings.TrimSuffix(n, " --\n")
+			text[name] = ""
+			continue
+		}
+		text[name] += line
+	}
+	for name, text := range text {
+		switch name {
+		case "": // a comment
+			continue
+		case "snapshot.json":
 			if s, err = Read(strings.NewReader(text)); err != nil {
 				t.Fatalf("%s: %v", path, err)
 			}
@@ -194,7 +205,7 @@ func firstDifference(want, got string) string {
 	return "lines are missing at the end"
 }
 
-// TestExamIsJSON keeps every check's lists arrays.
+// TestSystemChecksInJSON keeps every check's lists arrays.
 func TestSystemChecksInJSON(t *testing.T) {
 	s := Snapshot{Schema: schema, ServerUnknown: "no server was asked"}
 	e := Examine(s)
