@@ -74,14 +74,14 @@ func (s *Snapshot) needed(pageKB int) (n int, exact bool) {
 		}
 		return 0, false
 	}
-	return pagesFor(s.PlannedKB, pageKB), s.PlannedKB > 0
+	return pagesFor(s.sharedKB(), pageKB), true
 }
 
 // sharedKB is the size of the server's shared memory, running or planned; 0
 // unknown. From a mapping of huge pages it is rounded up to these.
 func (s *Snapshot) sharedKB() uint64 {
 	if s.Server == nil {
-		return s.PlannedKB
+		return s.plannedKB()
 	}
 	if kb := s.Server.Info.SharedMemoryKB; kb > 0 {
 		return kb
@@ -90,6 +90,25 @@ func (s *Snapshot) sharedKB() uint64 {
 		return c.SizeKB
 	}
 	return 0
+}
+
+// plannedKB is the shared memory of a server that does not run: what was said of
+// it, else what the log of a failed start says; 0 where neither does.
+func (s *Snapshot) plannedKB() uint64 {
+	if st := s.Pages.Start; s.PlannedKB == 0 && st != nil && !st.Later {
+		return uint64(st.NeedBytes+1023) / 1024
+	}
+	return s.PlannedKB
+}
+
+// unplanned tells that there is neither a server nor the size of a planned one.
+func (s *Snapshot) unplanned() bool { return s.Server == nil && s.plannedKB() == 0 }
+
+// sysV tells whether the server makes its shared memory by System V calls: then it
+// has no huge pages.
+func (s *Snapshot) sysV() bool {
+	t, _ := s.setting("shared_memory_type")
+	return t == "sysv"
 }
 
 // cluster is the examined server among those of the machine; nil where it is

@@ -63,7 +63,7 @@ func (s *Snapshot) adviseOn(c *Check, d demand) {
 
 func (s *Snapshot) explainFallBack(c *Check, d demand, proof string) {
 	c.Found = fmt.Sprintf("huge_pages = try FELL BACK to pages of %s%s", memory(uint64(s.inUseKB())), proof)
-	if t, _ := s.setting("shared_memory_type"); t == "sysv" {
+	if s.sysV() {
 		c.Status = Warn
 		c.Found += "; shared_memory_type is sysv, with which the server has no huge pages (see memlock)"
 		return
@@ -88,6 +88,9 @@ func (s *Snapshot) explainFallBack(c *Check, d demand, proof string) {
 		}
 	case d.need == 0:
 		c.Status, c.Found = Warn, c.Found+": "+d.why
+	case d.short() == 0 && s.cgroupPages(d) >= 0 && s.cgroupPages(d) < d.need:
+		c.Status = Fail
+		c.Found += fmt.Sprintf(": the pool would do (%s), but the control group allows this server only %s (see cgroup_hugetlb)", d.words(), plural(s.cgroupPages(d), "page"))
 	case d.short() == 0:
 		c.Status = Fail
 		c.Found += fmt.Sprintf(": the pool has enough now (%s), but had not when the server started", d.words())
@@ -120,7 +123,7 @@ func checkMode(s *Snapshot) Check {
 	h := s.Server.Info.HugePages
 	c.Found = "huge_pages = " + h.Requested
 	switch {
-	case h.Unsupported || h.Requested == "off":
+	case h.Unsupported || h.Requested == "off" || s.sysV():
 		c.Status = NotHere
 	case h.Requested == "try" && h.InUse == "on":
 		c.Found += ", and huge pages are in use; the next start falls back without a word if the pool is smaller then"

@@ -88,7 +88,7 @@ func checkLock(s *Snapshot) Check {
 	if u := s.Pages.Unit; u != nil && u.LimitMEMLOCK != "" {
 		c.Found += fmt.Sprintf(" (%s sets LimitMEMLOCK=%s)", u.Name, u.LimitMEMLOCK)
 	}
-	if t, _ := s.setting("shared_memory_type"); t == "sysv" && s.demand().asked != "off" {
+	if s.sysV() && s.demand().asked != "off" {
 		c.Status, c.Takes = Warn, TakesRestart
 		c.Found = l.words() + "; shared_memory_type is sysv, with which PostgreSQL has no huge pages whatever the limits are"
 		c.Expected = "shared_memory_type = mmap"
