@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -49,10 +50,16 @@ func lookAtFree(f files) Free {
 // parseEvents takes the counters of compaction and of huge page allocation from
 // /proc/vmstat.
 func parseEvents(b []byte) map[string]uint64 {
+	return parseCounters(b, "compact_", "htlb_buddy_")
+}
+
+// parseCounters reads the lines of /proc/vmstat whose names have one of the
+// prefixes.
+func parseCounters(b []byte, prefixes ...string) map[string]uint64 {
 	out := map[string]uint64{}
 	for line := range bytes.Lines(b) {
 		name, value, _ := strings.Cut(strings.TrimSpace(string(line)), " ")
-		if !strings.HasPrefix(name, "compact_") && !strings.HasPrefix(name, "htlb_buddy_") {
+		if !slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
 			continue
 		}
 		if n, err := strconv.ParseUint(value, 10, 64); err == nil {
