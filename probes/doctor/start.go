@@ -88,7 +88,7 @@ func checkFailedStart(s *Snapshot) Check {
 func (s *Snapshot) explainMapFailure(c *Check, st *Start) {
 	d := s.demand()
 	kb := uint64(st.NeedBytes+1023) / 1024
-	c.Found = fmt.Sprintf("could not map %s bytes of shared memory", probes.Number(float64(st.NeedBytes)))
+	c.Found = fmt.Sprintf("could not map %s bytes of shared memory", number64(st.NeedBytes))
 	if st.Later {
 		c.Found += ", and a later start succeeded"
 		return
