@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"fmt"
-	"strconv"
 
 	"pgtlb/probes"
 )
@@ -107,8 +106,11 @@ func (s *Snapshot) unplanned() bool { return s.Server == nil && s.plannedKB() ==
 // sysV tells whether the server makes its shared memory by System V calls: then it
 // has no huge pages.
 func (s *Snapshot) sysV() bool {
-	t, _ := s.setting("shared_memory_type")
-	return t == "sysv"
+	if s.Server == nil {
+		return false
+	}
+	t, _ := s.Server.Exam.Setting("shared_memory_type")
+	return t.Value == "sysv"
 }
 
 // cluster is the examined server among those of the machine; nil where it is
@@ -196,45 +198,15 @@ func (d demand) words() string {
 	return text + ")"
 }
 
-// setting is the value of a server setting as SHOW prints it; false where it is
-// not known.
-func (s *Snapshot) setting(name string) (string, bool) {
-	if s.Server == nil {
-		return "", false
-	}
-	if e, ok := s.Server.Exam.Setting(name); ok {
-		return e.Value, true
-	}
-	for _, set := range s.Server.Info.Settings {
-		if set.Name == name {
-			return set.Value, true
-		}
-	}
-	return "", false
-}
-
-// settingKB is a server setting that is an amount of memory, in kB.
-func (s *Snapshot) settingKB(name string) (uint64, bool) {
-	if s.Server == nil {
-		return 0, false
-	}
-	e, ok := s.Server.Exam.Setting(name)
+// alter are the lines that change a setting of the server which takes a restart,
+// and those that take it back.
+func (s *Snapshot) alter(name, value string) (fix, undo []string) {
+	set, ok := s.Server.Exam.Setting(name)
 	if !ok {
-		return 0, false
+		set = probes.ExamSetting{Name: name, Context: "postmaster"}
 	}
-	n, err := strconv.ParseUint(e.Setting, 10, 64)
-	if err != nil || n > 1<<50 {
-		return 0, false
-	}
-	switch e.Unit {
-	case "kB":
-		return n, true
-	case "8kB":
-		return 8 * n, true
-	case "MB":
-		return n << 10, true
-	}
-	return 0, false
+	fix, undo, _ = alter(s, set, value)
+	return fix, undo
 }
 
 func hugePages(s *Snapshot) HugePages {

@@ -138,10 +138,11 @@ func (s *Snapshot) atMost() (string, bool) {
 	if s.Server == nil || s.Server.Info.MaxConnections == 0 {
 		return "", false
 	}
-	work, ok := s.settingKB("work_mem")
-	if !ok {
+	workKB, ok := settingNumber(s, "work_mem")
+	if !ok || workKB <= 0 {
 		return "", false
 	}
+	work := uint64(workKB)
 	n := s.Server.Info.MaxConnections
 	b := bill(s)
 	kb := uint64(n) * work

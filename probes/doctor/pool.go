@@ -220,8 +220,7 @@ func checkLastPage(s *Snapshot) Check {
 		c.Found += fmt.Sprintf("; shared_buffers could grow by %d MB, to %d MB, without one page more", growMB, int(now)+growMB)
 		if size >= 1<<20 && slack > total/10 {
 			c.Status, c.Takes = Warn, TakesRestart
-			c.Fix = append([]string{fmt.Sprintf(`psql -c "ALTER SYSTEM SET shared_buffers = '%dMB'"`, int(now)+growMB)}, s.restart()...)
-			c.Undo = append([]string{fmt.Sprintf(`psql -c "ALTER SYSTEM SET shared_buffers = '%dMB'"`, now)}, s.restart()...)
+			c.Fix, c.Undo = s.alter("shared_buffers", fmt.Sprintf("%dMB", int(now)+growMB))
 		}
 	}
 	return c

@@ -124,7 +124,7 @@ func (s *Snapshot) grow(c *Check, d demand) {
 	case d.target() <= s.mostPages(d.pageKB, false):
 		c.Fix, c.Undo = growPool(s, d.pageKB, d.target())
 		c.UndoFirst = true
-		c.Fix = append(c.Fix, s.restart()...)
+		c.Fix = append(c.Fix, restartServer(s)...)
 	case d.target() <= s.mostPages(d.pageKB, true):
 		// There is room once idle pools of other sizes are given back.
 		for _, p := range s.Host.Pools {
@@ -134,7 +134,7 @@ func (s *Snapshot) grow(c *Check, d demand) {
 			}
 		}
 		do, undo := growPool(s, d.pageKB, d.target())
-		c.Fix = append(append(c.Fix, do...), s.restart()...)
+		c.Fix = append(append(c.Fix, do...), restartServer(s)...)
 		c.Undo = append(undo, c.Undo...)
 		c.UndoFirst = true
 	default:
