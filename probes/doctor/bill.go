@@ -118,7 +118,7 @@ func checkBill(s *Snapshot) Check {
 	row := b.row(s.inUseKB())
 	if row == nil {
 		c.Status, c.Found = Unknown, "how much shared memory the server takes is not known"
-		if s.Server == nil && s.PlannedKB == 0 {
+		if s.unplanned() {
 			c.Status, c.Found = NotHere, "no server is examined, and no size of a planned one was given (--shared-memory)"
 		}
 		return c
@@ -186,7 +186,7 @@ func (s *Snapshot) pays() payoff {
 		percent(save, float64(s.Pages.Memory.TotalKB)), memory(s.Pages.Memory.TotalKB))
 	if b.PageTablesKB != nil && !s.onHugePages() {
 		now := float64(*b.PageTablesKB) - huge.PerBackendKB*float64(s.Pages.Processes.Count)
-		p.words += fmt.Sprintf("; now it would be about %s of the %s measured", memory(uint64(max(now, 0))), memory(*b.PageTablesKB))
+		p.words += fmt.Sprintf("; now they would save about %s of the %s measured", memory(uint64(max(now, 0))), memory(*b.PageTablesKB))
 	}
 	return p
 }
@@ -207,7 +207,7 @@ func checkPays(s *Snapshot) Check {
 	}
 	p := s.pays()
 	switch {
-	case !p.known && s.Server == nil && s.PlannedKB == 0:
+	case !p.known && s.unplanned():
 		c.Status, c.Found = NotHere, "no server is examined, and no size of a planned one was given (--shared-memory)"
 	case !p.known:
 		c.Status, c.Found = Unknown, p.words

@@ -278,6 +278,9 @@ func checkPersistence(s *Snapshot) Check {
 	case atBoot == d.pool.Persistent():
 	case atBoot < d.pool.Persistent() && atBoot >= want:
 		c.Found += "; the rest of the pool goes at the next boot and is not needed by this server"
+	case atBoot < d.pool.Persistent() && d.short() > 0:
+		c.Status = Warn
+		c.Found += "; the commands that make the pool large enough keep it too (see pool_size)"
 	case atBoot < d.pool.Persistent():
 		c.Status, c.Takes = Warn, TakesNothing
 		target := d.pool.Persistent()

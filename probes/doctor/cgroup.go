@@ -177,11 +177,22 @@ func (c Cgroup) tightest(pageKB int, own int64) *CgroupLimit {
 	return best
 }
 
+// cgroupPages is how many pages of the wanted size the control group lets the
+// server have, −1 for any number.
+func (s *Snapshot) cgroupPages(d demand) int {
+	own := int64(kBOf(d.own, d.pageKB)) << 10
+	l := s.Pages.Cgroup.tightest(d.pageKB, own)
+	if l == nil || d.pageKB == 0 || s.Server == nil && !s.inContainer() {
+		return -1
+	}
+	return int(l.left(own) >> 10 / int64(d.pageKB))
+}
+
 func (c Cgroup) whose() string {
 	if c.Server {
 		return "the server's control group"
 	}
-	return "pgtlb's own control group (a server here would be in its own)"
+	return "pgtlb's own control group"
 }
 
 func checkCgroupHugetlb(s *Snapshot) Check {
@@ -198,8 +209,12 @@ func checkCgroupHugetlb(s *Snapshot) Check {
 		c.Status, c.Found = Unknown, "the control group could not be read"
 		return c
 	}
-	if d.pageKB == 0 {
+	switch {
+	case d.pageKB == 0:
 		c.Status, c.Found = NotHere, "the machine has no huge pages"
+		return c
+	case s.noGroup():
+		c.Status, c.Found = NotHere, "no server is examined, and one that starts has a control group of its own"
 		return c
 	}
 	own := int64(kBOf(d.own, d.pageKB)) << 10
@@ -208,7 +223,7 @@ func checkCgroupHugetlb(s *Snapshot) Check {
 		c.Found = fmt.Sprintf("no level of %s (%s) limits pages of %s", g.whose(), g.Path, memory(uint64(d.pageKB)))
 		return c
 	}
-	may := int(l.left(own) >> 10 / int64(d.pageKB))
+	may := s.cgroupPages(d)
 	when := "when a page is first touched"
 	if l.Reserving {
 		when = "when the memory is mapped"
@@ -243,30 +258,15 @@ func checkCgroupHugetlb(s *Snapshot) Check {
 // raiseHugetlb are the commands that let a control group have what is needed.
 func (s *Snapshot) raiseHugetlb(l CgroupLimit, d demand) (fix, undo []string, takes Takes) {
 	if s.inPod() {
-		mb := kBOf(d.need, d.pageKB) >> 10
-		size := strings.TrimSuffix(k8sSize(d.pageKB), "B")
-		return []string{
-			"# in the container of the pod's specification:",
-			"resources:",
-			"  requests:",
-			fmt.Sprintf("    hugepages-%s: %dMi", size, mb),
-			"    memory: 4Gi   # what the server takes besides",
-			"  limits:",
-			fmt.Sprintf("    hugepages-%s: %dMi", size, mb),
-			"    memory: 4Gi",
-		}, []string{fmt.Sprintf("# take the lines hugepages-%s out again", size)}, TakesRestart
+		text := kubernetesSnippet(snippetFacts{needed: d.need, pages: d.need, pageKB: d.pageKB, privateKB: privateKB(bill(s).MaxConnections)})
+		return strings.Split(strings.TrimSuffix(text, "\n"), "\n"), []string{"# take the lines with hugepages- out again"}, TakesRestart
 	}
 	want := l.Max + int64(kBOf(d.need, d.pageKB))<<10 - l.left(int64(kBOf(d.own, d.pageKB))<<10)
 	return []string{fmt.Sprintf("echo %d > %s", want, l.File)}, []string{fmt.Sprintf("echo %d > %s", l.Max, l.File)}, TakesRestart
 }
 
-// k8sSize is a page size as Kubernetes spells it: "2Mi".
-func k8sSize(pageKB int) string {
-	if pageKB >= 1<<20 {
-		return fmt.Sprintf("%dGi", pageKB>>20)
-	}
-	return fmt.Sprintf("%dMi", pageKB>>10)
-}
+// noGroup tells that the control group that was read says nothing about the server.
+func (s *Snapshot) noGroup() bool { return !s.Pages.Cgroup.Server && !s.inContainer() }
 
 func bytesText(n int64) string { return memory(uint64(max(n, 0)) >> 10) }
 
@@ -286,6 +286,9 @@ func checkCgroupMemory(s *Snapshot) Check {
 	switch {
 	case g.Path == "":
 		c.Status, c.Found = Unknown, "the control group could not be read"
+		return c
+	case s.noGroup():
+		c.Status, c.Found = NotHere, "no server is examined, and one that starts has a control group of its own"
 		return c
 	case l == nil:
 		c.Found = fmt.Sprintf("no level of %s (%s) limits memory", g.whose(), g.Path)

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"fmt"
-	"strconv"
 
 	"pgtlb/probes"
 )
@@ -74,14 +73,14 @@ func (s *Snapshot) needed(pageKB int) (n int, exact bool) {
 		}
 		return 0, false
 	}
-	return pagesFor(s.PlannedKB, pageKB), s.PlannedKB > 0
+	return pagesFor(s.sharedKB(), pageKB), true
 }
 
 // sharedKB is the size of the server's shared memory, running or planned; 0
 // unknown. From a mapping of huge pages it is rounded up to these.
 func (s *Snapshot) sharedKB() uint64 {
 	if s.Server == nil {
-		return s.PlannedKB
+		return s.plannedKB()
 	}
 	if kb := s.Server.Info.SharedMemoryKB; kb > 0 {
 		return kb
@@ -90,6 +89,28 @@ func (s *Snapshot) sharedKB() uint64 {
 		return c.SizeKB
 	}
 	return 0
+}
+
+// plannedKB is the shared memory of a server that does not run: what was said of
+// it, else what the log of a failed start says; 0 where neither does.
+func (s *Snapshot) plannedKB() uint64 {
+	if st := s.Pages.Start; s.PlannedKB == 0 && st != nil && !st.Later {
+		return uint64(st.NeedBytes+1023) / 1024
+	}
+	return s.PlannedKB
+}
+
+// unplanned tells that there is neither a server nor the size of a planned one.
+func (s *Snapshot) unplanned() bool { return s.Server == nil && s.plannedKB() == 0 }
+
+// sysV tells whether the server makes its shared memory by System V calls: then it
+// has no huge pages.
+func (s *Snapshot) sysV() bool {
+	if s.Server == nil {
+		return false
+	}
+	t, _ := s.Server.Exam.Setting("shared_memory_type")
+	return t.Value == "sysv"
 }
 
 // cluster is the examined server among those of the machine; nil where it is
@@ -177,45 +198,15 @@ func (d demand) words() string {
 	return text + ")"
 }
 
-// setting is the value of a server setting as SHOW prints it; false where it is
-// not known.
-func (s *Snapshot) setting(name string) (string, bool) {
-	if s.Server == nil {
-		return "", false
-	}
-	if e, ok := s.Server.Exam.Setting(name); ok {
-		return e.Value, true
-	}
-	for _, set := range s.Server.Info.Settings {
-		if set.Name == name {
-			return set.Value, true
-		}
-	}
-	return "", false
-}
-
-// settingKB is a server setting that is an amount of memory, in kB.
-func (s *Snapshot) settingKB(name string) (uint64, bool) {
-	if s.Server == nil {
-		return 0, false
-	}
-	e, ok := s.Server.Exam.Setting(name)
+// alter are the lines that change a setting of the server which takes a restart,
+// and those that take it back.
+func (s *Snapshot) alter(name, value string) (fix, undo []string) {
+	set, ok := s.Server.Exam.Setting(name)
 	if !ok {
-		return 0, false
+		set = probes.ExamSetting{Name: name, Context: "postmaster"}
 	}
-	n, err := strconv.ParseUint(e.Setting, 10, 64)
-	if err != nil || n > 1<<50 {
-		return 0, false
-	}
-	switch e.Unit {
-	case "kB":
-		return n, true
-	case "8kB":
-		return 8 * n, true
-	case "MB":
-		return n << 10, true
-	}
-	return 0, false
+	fix, undo, _ = alter(s, set, value)
+	return fix, undo
 }
 
 func hugePages(s *Snapshot) HugePages {

@@ -137,9 +137,7 @@ func (s *Snapshot) adviseGot(c *Check, pageKB, want, missing int) {
 	if n := s.Pages.Free.Events["htlb_buddy_alloc_fail"]; n > 0 {
 		c.Found += fmt.Sprintf("; the kernel failed to find a page %s times since the boot", number(int(n)))
 	}
-	set := setPool(s, pageKB, want)
-	c.Fix = append(c.Fix, "sync", "echo 3 > /proc/sys/vm/drop_caches", "echo 1 > /proc/sys/vm/compact_memory")
-	c.Fix = append(c.Fix, set...)
+	c.Fix = append(append(c.Fix, compact()...), setPool(s, pageKB, want)...)
 	c.Fix = append(c.Fix, readBack(pageKB, want), "# still too few: reboot, because at a boot memory lies in one piece")
 	c.Undo = append(c.Undo, setPool(s, pageKB, want-missing)...)
 	c.Takes = TakesNothing

@@ -136,7 +136,6 @@ func checkClusters(s *Snapshot) Check {
 		case cl.PageKB > 64:
 			text = append(text, fmt.Sprintf("%s has pages of %s, of another pool", name, memory(uint64(cl.PageKB))))
 		case d.pageKB > 0:
-			sum += need
 			text = append(text, fmt.Sprintf("%s runs on pages of %s and would need %s", name, memory(uint64(cl.PageKB)), number(need)))
 		}
 	}
@@ -153,20 +152,19 @@ func checkClusters(s *Snapshot) Check {
 		return c
 	}
 	all := sum + d.need
-	c.Found += fmt.Sprintf("; this server needs %s: together %s, and the pool has %s", number(d.need), number(all), number(d.pool.Total))
-	if d.asked == "off" || all <= d.pool.Total || rivals == 0 && d.short() == 0 {
+	if rivals > 0 {
+		c.Found += fmt.Sprintf("; this server needs %s: together %s, and the pool has %s", number(d.need), number(all), number(d.pool.Total))
+	}
+	if d.asked == "off" || rivals == 0 || all <= d.pool.Total {
 		return c
 	}
 	c.Status = Warn
-	if rivals > 0 && d.short() > 0 {
+	if d.short() > 0 {
 		c.Status = Fail
+		c.Found += fmt.Sprintf(": %s short (see pool_size)", number(d.short()))
 	}
 	if all > s.mostPages(d.pageKB, false) {
 		c.Found += fmt.Sprintf("; the machine cannot spare that many (%s)", s.rule())
-		return c
 	}
-	c.Fix, c.Undo = growPool(s, d.pageKB, all)
-	c.Fix = append(c.Fix, s.restart()...)
-	c.Takes = TakesRestart
 	return c
 }

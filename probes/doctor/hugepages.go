@@ -43,7 +43,9 @@ func (s *Snapshot) adviseOn(c *Check, d demand) {
 	switch {
 	case s.HostUnknown == "" && !d.hasPool:
 		c.Found += "; this machine has no huge pages to ask for"
-	case !p.known || !p.pays:
+	case !p.known:
+		c.Found += "; whether huge pages would pay is not known: " + p.words
+	case !p.pays:
 		c.Found += "; it is not worth a change (see huge_pages_pay)"
 	default:
 		c.Status, c.Takes = Warn, TakesRestart
@@ -52,20 +54,20 @@ func (s *Snapshot) adviseOn(c *Check, d demand) {
 		if d.short() > 0 && len(c.Fix) == 0 {
 			return // the pool cannot be had
 		}
-		fix := []string{`psql -c "ALTER SYSTEM SET huge_pages = 'try'"`}
-		undo := []string{`psql -c "ALTER SYSTEM SET huge_pages = 'off'"`}
+		fix, undo := s.alter("huge_pages", "try")
+		// The pool comes between the setting and the restart.
+		c.Fix, c.Undo = append(fix[:1:1], c.Fix...), append(undo[:1:1], c.Undo...)
 		if d.short() == 0 {
-			c.Fix, c.Undo = s.restart(), nil
+			c.Fix, c.Undo = fix, undo
 		}
-		c.Fix, c.Undo = append(fix, c.Fix...), append(undo, c.Undo...)
 	}
 }
 
 func (s *Snapshot) explainFallBack(c *Check, d demand, proof string) {
 	c.Found = fmt.Sprintf("huge_pages = try FELL BACK to pages of %s%s", memory(uint64(s.inUseKB())), proof)
-	if t, _ := s.setting("shared_memory_type"); t == "sysv" {
+	if s.sysV() {
 		c.Status = Warn
-		c.Found += "; shared_memory_type is sysv, with which the server has no huge pages (see memlock)"
+		c.Found += "; shared_memory_type is sysv, with which the server has no huge pages"
 		return
 	}
 	if s.HostUnknown != "" {
@@ -88,10 +90,13 @@ func (s *Snapshot) explainFallBack(c *Check, d demand, proof string) {
 		}
 	case d.need == 0:
 		c.Status, c.Found = Warn, c.Found+": "+d.why
+	case d.short() == 0 && s.cgroupPages(d) >= 0 && s.cgroupPages(d) < d.need:
+		c.Status = Fail
+		c.Found += fmt.Sprintf(": the pool would do (%s), but the control group allows this server only %s (see cgroup_hugetlb)", d.words(), plural(s.cgroupPages(d), "page"))
 	case d.short() == 0:
 		c.Status = Fail
 		c.Found += fmt.Sprintf(": the pool has enough now (%s), but had not when the server started", d.words())
-		c.Fix = s.restart()
+		c.Fix = restartServer(s)
 	case d.pool.Total == 0 && s.setAtBoot(d.pageKB) == nil && p.known && !p.pays:
 		c.Found += "; nobody has made a pool, and here it would not pay (see huge_pages_pay)"
 	default:
@@ -120,16 +125,15 @@ func checkMode(s *Snapshot) Check {
 	h := s.Server.Info.HugePages
 	c.Found = "huge_pages = " + h.Requested
 	switch {
-	case h.Unsupported || h.Requested == "off":
+	case h.Unsupported || h.Requested == "off" || s.sysV():
 		c.Status = NotHere
 	case h.Requested == "try" && h.InUse == "on":
 		c.Found += ", and huge pages are in use; the next start falls back without a word if the pool is smaller then"
 	case h.FellBack() && (s.HostUnknown != "" || s.demand().pool.Total > 0):
 		c.Status, c.Takes = Warn, TakesRestart
 		c.Found += ", and it fell back without a word: with on the start would have failed and said by how much"
-		c.Fix = []string{"# once the pool is large enough:", `psql -c "ALTER SYSTEM SET huge_pages = 'on'"`}
-		c.Fix = append(c.Fix, s.restart()...)
-		c.Undo = append([]string{`psql -c "ALTER SYSTEM SET huge_pages = 'try'"`}, s.restart()...)
+		fix, undo := s.alter("huge_pages", "on")
+		c.Fix, c.Undo = append([]string{"# once the pool is large enough:"}, fix...), undo
 	}
 	return c
 }

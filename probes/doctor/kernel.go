@@ -73,9 +73,7 @@ func checkKernel(s *Snapshot) Check {
 	default:
 		c.Status = Warn
 		c.Found = "this kernel was built without CONFIG_HUGETLBFS: no pools, huge_pages = on does not start here"
-		c.Fix = []string{"# boot a kernel with CONFIG_HUGETLBFS=y (those of the distributions have it); until then:",
-			`psql -c "ALTER SYSTEM SET huge_pages = 'off'"`}
-		c.Undo = []string{`psql -c "ALTER SYSTEM RESET huge_pages"`}
+		c.Fix = []string{"# boot a kernel with CONFIG_HUGETLBFS=y: those of the distributions have it"}
 		c.Takes = TakesReboot
 	}
 	return c

@@ -88,12 +88,9 @@ func checkLock(s *Snapshot) Check {
 	if u := s.Pages.Unit; u != nil && u.LimitMEMLOCK != "" {
 		c.Found += fmt.Sprintf(" (%s sets LimitMEMLOCK=%s)", u.Name, u.LimitMEMLOCK)
 	}
-	if t, _ := s.setting("shared_memory_type"); t == "sysv" && s.demand().asked != "off" {
-		c.Status, c.Takes = Warn, TakesRestart
-		c.Found = l.words() + "; shared_memory_type is sysv, with which PostgreSQL has no huge pages whatever the limits are"
-		c.Expected = "shared_memory_type = mmap"
-		c.Fix = append([]string{`psql -c "ALTER SYSTEM SET shared_memory_type = 'mmap'"`}, s.restart()...)
-		c.Undo = append([]string{`psql -c "ALTER SYSTEM SET shared_memory_type = 'sysv'"`}, s.restart()...)
+	if s.sysV() {
+		c.Status = NotHere
+		c.Found = l.words() + "; with shared_memory_type = sysv PostgreSQL has no huge pages whatever the limits are (see shared_memory_type)"
 	}
 	return c
 }

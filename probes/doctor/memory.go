@@ -43,13 +43,14 @@ func (m PageMemory) keepKB() uint64 { return max(m.TotalKB/10, 2<<20) }
 
 // othersKB is what is used outside the pools and will be used beside the server
 // in huge pages: all that is not available, less the pools, less what the server
-// has touched of shared memory in ordinary pages, which moves into the pool.
+// has touched of shared memory in ordinary pages, which moves into the pool, and its
+// page tables, of which little is left then.
 func (s *Snapshot) othersKB() uint64 {
 	m := s.Pages.Memory
 	used := m.TotalKB - min(m.AvailableKB, m.TotalKB)
 	moves := uint64(0)
 	if p := s.Pages.Processes; p != nil {
-		moves = p.TouchedKB
+		moves = p.TouchedKB + p.PageTablesKB
 	}
 	return used - min(used, s.poolsKB()+moves)
 }
@@ -117,8 +118,8 @@ func checkRAM(s *Snapshot) Check {
 	}
 	for _, p := range s.Host.Pools {
 		if spare := p.Available() - s.demand().wants(p.PageKB); spare > 0 {
-			c.Fix = append(c.Fix, setPool(s, p.PageKB, p.Persistent()-spare)...)
-			c.Undo = append(c.Undo, setPool(s, p.PageKB, p.Persistent())...)
+			do, undo := shrinkPool(s, p.PageKB, p.Persistent()-spare)
+			c.Fix, c.Undo = append(c.Fix, do...), append(c.Undo, undo...)
 		}
 	}
 	c.Takes = TakesNothing
@@ -137,10 +138,11 @@ func (s *Snapshot) atMost() (string, bool) {
 	if s.Server == nil || s.Server.Info.MaxConnections == 0 {
 		return "", false
 	}
-	work, ok := s.settingKB("work_mem")
-	if !ok {
+	workKB, ok := settingNumber(s, "work_mem")
+	if !ok || workKB <= 0 {
 		return "", false
 	}
+	work := uint64(workKB)
 	n := s.Server.Info.MaxConnections
 	b := bill(s)
 	kb := uint64(n) * work

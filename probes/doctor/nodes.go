@@ -124,6 +124,6 @@ func checkNodes(s *Snapshot) Check {
 		c.Undo = append(c.Undo, fmt.Sprintf("echo %d > %s", counts[i], file))
 	}
 	c.Fix = append(c.Fix, fmt.Sprintf("cat %s   # must print %d", poolFile(d.pageKB), d.pool.Persistent()))
-	c.Fix = append(c.Fix, s.restart()...)
+	c.Fix = append(c.Fix, restartServer(s)...)
 	return c
 }

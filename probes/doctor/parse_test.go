@@ -1,167 +1,209 @@
 package doctor
 
 import (
-	"math"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-
-	"pgtlb/probes"
 )
 
-// TestSameValue has what a file may say against what pg_settings says.
-func TestSameValue(t *testing.T) {
-	set := func(kind, unit string) probes.ExamSetting { return probes.ExamSetting{Type: kind, Unit: unit} }
-	for _, c := range []struct {
-		set    probes.ExamSetting
-		inUnit string
-		text   string
-		want   bool
+func TestParseBootLine(t *testing.T) {
+	for line, want := range map[string][]PoolSetting{
+		"quiet": nil,
+		"hugepages=512": {
+			{PageKB: 2048, Pages: 512, Text: "hugepages=512"}},
+		"default_hugepagesz=1G hugepagesz=1G hugepages=16 hugepagesz=2M hugepages=512": {
+			{PageKB: 1 << 20, Pages: 16, Text: "hugepagesz=1G hugepages=16"},
+			{PageKB: 2048, Pages: 512, Text: "hugepagesz=2M hugepages=512"}},
+		"hugepagesz=1G hugepages=0:8,1:4": {
+			{PageKB: 1 << 20, Pages: 12, Text: "hugepagesz=1G hugepages=0:8,1:4"}},
+		"hugepages=5 hugepages=6": {
+			{PageKB: 2048, Pages: 5, Text: "hugepages=5"},
+			{PageKB: 2048, Pages: 6, Text: "hugepages=6", Ignored: "the boot line has a number for this size before"}},
+		"hugepages=many hugepagesz=x hugepages=3": nil,
+	} {
+		for i := range want {
+			want[i].Kind, want[i].File = bootLine, "/proc/cmdline"
+		}
+		if got := parseBootLine(line, 2048); !slices.Equal(got, want) {
+			t.Errorf("%q: %+v, want %+v", line, got, want)
+		}
+	}
+}
+
+func TestParsePoolLine(t *testing.T) {
+	for line, want := range map[string]PoolSetting{
+		"sysctl -w vm.nr_hugepages=512":                                              {PageKB: 2048, Pages: 512},
+		"ExecStart=/sbin/sysctl -w vm.nr_hugepages=9":                                {PageKB: 2048, Pages: 9},
+		"echo 16 > /sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages":        {PageKB: 1 << 20, Pages: 16},
+		`ExecStart=/bin/sh -c "echo 7 > /proc/sys/vm/nr_hugepages"`:                  {PageKB: 2048, Pages: 7},
+		"w /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages - - - - 12":        {PageKB: 2048, Pages: 12},
+		"# echo 16 > /proc/sys/vm/nr_hugepages":                                      {},
+		"cat /proc/sys/vm/nr_hugepages":                                              {},
+		"echo 5 > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_overcommit_hugepages": {},
+	} {
+		got, ok := parsePoolLine(line, 2048)
+		if ok != (want.Pages > 0) || ok && (got.PageKB != want.PageKB || got.Pages != want.Pages) {
+			t.Errorf("%q: %+v, %v", line, got, ok)
+		}
+	}
+}
+
+// TestSysctlOrder: files by name whatever their directory, one in /etc masks its
+// namesake, a link to /dev/null masks it altogether, sysctl.conf counts where a
+// link leads to it.
+func TestSysctlOrder(t *testing.T) {
+	for name, c := range map[string]struct {
+		files map[string]string
+		links string
+		want  string // values in order; those in brackets are ignored
 	}{
-		{set("integer", "8kB"), "16384", "128MB", true},
-		{set("integer", "8kB"), "16384", "16384", true},
-		{set("integer", "8kB"), "16384", "131072kB", true},
-		{set("integer", "8kB"), "16384", "129MB", false},
-		{set("integer", "kB"), "4096", "4MB", true},
-		{set("integer", "kB"), "4096", " 4 MB ", true},
-		{set("integer", "kB"), "4096", "4194304B", true},
-		{set("integer", "kB"), "4096", "4mb", false}, // the server refuses it
-		{set("integer", "MB"), "1024", "1GB", true},
-		{set("integer", "s"), "300", "5min", true},
-		{set("integer", "s"), "300", "300000ms", true},
-		{set("integer", "ms"), "-1", "-1", true},
-		{set("integer", "ms"), "250", "0.25s", true},
-		{set("integer", "min"), "1440", "1d", true},
-		{set("integer", ""), "100", "0x64", true},
-		{set("integer", ""), "100", "100MB", false},
-		{set("integer", ""), "100", "many", false},
-		{set("real", ""), "1.1", "1.10", true},
-		{set("real", ""), "4", "1.1", false},
-		{set("real", "ms"), "2", "2000us", true},
-		{set("bool", ""), "on", "true", true},
-		{set("bool", ""), "on", "T", true},
-		{set("bool", ""), "off", "no", true},
-		{set("bool", ""), "off", "1", false},
-		{set("bool", ""), "off", "maybe", false},
-		{set("enum", ""), "try", "TRY", true},
-		{set("enum", ""), "on", "true", true},
-		{set("enum", ""), "try", "on", false},
-		{set("string", ""), "%m [%p] ", "%m [%p] ", true},
-		{set("string", ""), "%m [%p] ", "%m [%p]", false},
+		"by name":       {map[string]string{"etc/sysctl.d/10-a.conf": "vm.x=1", "usr/lib/sysctl.d/50-b.conf": "vm.x=2", "run/sysctl.d/40-c.conf": "vm.x=3"}, "", "1 3 2"},
+		"masked":        {map[string]string{"etc/sysctl.d/50-b.conf": "vm.x=1", "usr/lib/sysctl.d/50-b.conf": "vm.x=2"}, "", "1"},
+		"no conf":       {map[string]string{"etc/sysctl.d/README": "vm.x=1", "etc/sysctl.d/a.conf": "#vm.x=2\n;vm.x=3\n-vm.x = 4\nvm/x=5"}, "", "4 5"},
+		"linked":        {map[string]string{"etc/sysctl.conf": "vm.x=1", "etc/sysctl.d/50-a.conf": "vm.x=2", "run/systemd/system/x": ""}, "etc/sysctl.d/99-sysctl.conf ../sysctl.conf", "2 1"},
+		"absolute link": {map[string]string{"etc/sysctl.conf": "vm.x=1", "run/systemd/system/x": ""}, "etc/sysctl.d/99-sysctl.conf /etc/sysctl.conf", "1"},
+		"not linked":    {map[string]string{"etc/sysctl.conf": "vm.x=1", "run/systemd/system/x": ""}, "", "[1]"},
+		"other init":    {map[string]string{"etc/sysctl.conf": "vm.x=1", "etc/sysctl.d/99-z.conf": "vm.x=2"}, "", "2 1"},
+		"away":          {map[string]string{"usr/lib/sysctl.d/50-b.conf": "vm.x=2"}, "etc/sysctl.d/50-b.conf /dev/null", ""},
 	} {
-		if got := sameValue(c.set, c.inUnit, c.text); got != c.want {
-			t.Errorf("%+v: %q and %q: %v", c.set, c.inUnit, c.text, got)
+		dir := t.TempDir()
+		for path, text := range c.files {
+			write(t, filepath.Join(dir, path), text)
+		}
+		if c.links != "" {
+			symlinks(t, dir, c.links)
+		}
+		var got []string
+		for _, l := range readSysctl(files{&Snapshot{}, Tree(dir)}) {
+			if l.key != "vm.x" {
+				t.Errorf("%s: key %q", name, l.key)
+			}
+			if l.ignored != "" {
+				l.value = "[" + l.value + "]"
+			}
+			got = append(got, l.value)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %v, want %s", name, got, c.want)
 		}
 	}
 }
 
-func TestQuoting(t *testing.T) {
-	for in, want := range map[string]string{"app": "app", "App": `"App"`, "a-b": `"a-b"`, `a"b`: `"a""b"`, "1a": `"1a"`, "a1_": "a1_", "": `""`, "user": `"user"`} {
-		if got := ident(in); got != want {
-			t.Errorf("ident(%q) = %s, want %s", in, got, want)
-		}
-	}
-	for in, want := range map[string]string{
-		"SELECT 1":      `psql -c "SELECT 1"`,
-		"SELECT '$1'":   `psql -c 'SELECT '\''$1'\'''`,
-		`ALTER "x" '!'`: `psql -c 'ALTER "x" '\''!'\'''`,
+func TestServiceFiles(t *testing.T) {
+	dir := t.TempDir()
+	for path, text := range map[string]string{
+		"usr/lib/systemd/system/postgresql@.service":                 "[Service]\nLimitMEMLOCK=64K\n",
+		"etc/systemd/system/postgresql@15-main.service.d/20-b.conf":  "[Service]\nLimitMEMLOCK=infinity\n",
+		"etc/systemd/system/postgresql@.service.d/10-a.conf":         "[Service]\nLimitMEMLOCK=8M\n",
+		"usr/lib/systemd/system/postgresql@.service.d/20-b.conf":     "[Service]\nLimitMEMLOCK=1\n",
+		"etc/systemd/system/postgresql@15-main.service.d/README.txt": "[Service]\nLimitMEMLOCK=2\n",
 	} {
-		if got := psql(in); got != want {
-			t.Errorf("psql(%q) = %s, want %s", in, got, want)
-		}
+		write(t, filepath.Join(dir, path), text)
 	}
-	if got := literal("it's"); got != "'it''s'" {
-		t.Error(got)
+	f := files{&Snapshot{}, Tree(dir)}
+	u := lookAtUnit(f, Cgroup{Server: true, Path: "/system.slice/system-postgresql.slice/postgresql@15-main.service"})
+	if u == nil || u.Name != "postgresql@15-main.service" || u.File != "/usr/lib/systemd/system/postgresql@.service" || u.LimitMEMLOCK != "infinity" {
+		t.Errorf("%+v", u)
+	}
+	if u := lookAtUnit(f, Cgroup{Server: true, Path: "/user.slice/session-1.scope"}); u != nil {
+		t.Errorf("no service, and %+v", u)
 	}
 }
 
-func TestContainerOf(t *testing.T) {
-	for _, c := range []struct {
-		group, systemd, mounts string
-		docker, podman, kube   bool
-		want                   string
-	}{
-		{group: "0::/user.slice\n", mounts: "/dev/sda1 / ext4 rw 0 0\n"},
-		{group: "0::/\n", mounts: "overlay / overlay rw 0 0\n", want: "container"},
-		{group: "0::/\n", docker: true, want: "docker"},
-		{group: "12:pids:/docker/0123\n", want: "docker"},
-		{group: "0::/\n", podman: true, want: "podman"},
-		{group: "0::/machine.slice/libpod-0123.scope\n", want: "podman"},
-		{group: "0::/kubepods.slice/kubepods-burstable.slice/x\n", docker: true, want: "kubernetes"},
-		{group: "0::/\n", kube: true, want: "kubernetes"},
-		{group: "0::/\n", systemd: "lxc", want: "lxc"},
-		{group: "0::/lxc.payload.ct\n", want: "lxc"},
+func TestCgroupLimits(t *testing.T) {
+	for name, want := range map[string]CgroupLimit{
+		"memory.max": {}, "hugetlb.2MB.max": {PageKB: 2048}, "hugetlb.1GB.rsvd.max": {PageKB: 1 << 20, Reserving: true}, "hugetlb.64KB.max": {PageKB: 64},
 	} {
-		if got := containerOf(c.group, c.systemd, c.mounts, c.docker, c.podman, c.kube); got != c.want {
-			t.Errorf("%+v: %q", c, got)
+		if got, ok := parseLimitName(name, false); !ok || got != want {
+			t.Errorf("%s: %+v, %v", name, got, ok)
 		}
 	}
+	for _, name := range []string{"memory.high", "hugetlb.2MB.current", "hugetlb.max", "hugetlb.xMB.max", "pids.max"} {
+		if got, ok := parseLimitName(name, false); ok {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	c := Cgroup{Limits: []CgroupLimit{
+		{Level: "/a/b", PageKB: 2048, Max: 100 << 20, Current: 60 << 20},
+		{Level: "/a", PageKB: 2048, Max: 90 << 20, Current: 60 << 20},
+		{Level: "/a", PageKB: 0, Max: 1},
+	}}
+	if l := c.tightest(2048, 0); l.Level != "/a" || l.left(0) != 30<<20 || l.left(20<<20) != 50<<20 || l.left(80<<20) != 90<<20 {
+		t.Errorf("%+v", l)
+	}
+	if l := c.tightest(1<<20, 0); l != nil {
+		t.Errorf("%+v", l)
+	}
 }
 
-// TestSemaphoresNeeded has the manual's sum before 18 and the server's own word since.
-func TestSemaphoresNeeded(t *testing.T) {
-	rows := []probes.ExamSetting{{Name: "max_connections", Setting: "200"}, {Name: "autovacuum_max_workers", Setting: "3"},
-		{Name: "max_wal_senders", Setting: "10"}, {Name: "max_worker_processes", Setting: "8"}}
-	s := &Snapshot{Server: &Server{Exam: probes.ServerExam{Settings: rows}}}
-	if n, _ := semaphoresNeeded(s); n != 228 {
-		t.Errorf("%d semaphores", n)
+// TestUnreadableIsSaid: what may not be read is not the same as what is not there.
+func TestUnreadableIsSaid(t *testing.T) {
+	var s Snapshot
+	f := files{&s, Tree(t.TempDir())}
+	if _, ok := f.text("/etc/missing"); ok || len(s.Unread) != 0 {
+		t.Errorf("missing: %+v", s.Unread)
 	}
-	s.Server.Exam.Settings = append(rows, probes.ExamSetting{Name: "num_os_semaphores", Setting: "177"})
-	if n, how := semaphoresNeeded(s); n != 177 || how != "num_os_semaphores" {
-		t.Errorf("%d semaphores by %s", n, how)
+	f.deny("/proc/1/smaps", &os.PathError{Op: "open", Err: os.ErrPermission})
+	f.deny("/etc/odd", errors.New("input/output error"))
+	if len(s.Unread) != 2 || s.Unread[0].Remedy != "run pgtlb as root" || !strings.Contains(s.unreadReason("/proc/1/smaps"), "permission denied on /proc/1/smaps (run") {
+		t.Errorf("%+v", s.Unread)
+	}
+	if s.unreadReason("/etc/odd") != "input/output error" || s.unreadReason("/etc/fine") != "" {
+		t.Errorf("%+v", s.Unread)
 	}
 }
 
-func FuzzParseStatus(f *testing.F) {
-	f.Add("Name:\tpostgres\nPid:\t12\nPPid:\t1\nUid:\t26\t26\t26\t26\nVmRSS:\t  100 kB\nVmSwap:\t 0 kB\n")
-	f.Add("Name:\t\nPid:\t-1\n")
-	f.Add("Uid:\t1\n")
+func TestPieces(t *testing.T) {
+	f := Free{Blocks: []uint64{9, 9, 9, 9, 9, 9, 9, 9, 9, 3, 2}}
+	if n, ok := f.pieces(2048, 4); !ok || n != 3+2*2 {
+		t.Errorf("%d, %v", n, ok)
+	}
+	if _, ok := f.pieces(1<<20, 4); ok {
+		t.Error("no list says how many pieces of 1 GB there are")
+	}
+	if n, ok := f.pieces(512<<10, 64); ok {
+		t.Errorf("order 13: %d", n)
+	}
+}
+
+func FuzzParsers(f *testing.F) {
+	for _, seed := range []string{
+		"hugepagesz=1G hugepages=0:8,1:8", "vm/nr_hugepages = 12", "echo 5 > /proc/sys/vm/nr_hugepages",
+		"w /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages - - - - 12", "0::/a/../b", "hugetlb.2MB.rsvd.max",
+		"Node 0 MemTotal: 12 kB", "[Service]\nLimitMEMLOCK=infinity", "compact_stall 5", "FATAL:  could not map anonymous shared memory",
+	} {
+		f.Add(seed)
+	}
 	f.Fuzz(func(t *testing.T, text string) {
-		p, ok := parseStatus(text)
-		if ok && (p.Pid <= 0 || !strings.Contains(text, "Uid:")) {
-			t.Fatalf("%q gives %+v", text, p)
+		for _, p := range parseBootLine(text, 2048) {
+			if p.Pages < 0 || p.PageKB <= 0 {
+				t.Errorf("%+v", p)
+			}
 		}
-		if probes.Clean(p.Name) != p.Name {
-			t.Fatalf("the name %q is not clean", p.Name)
+		if p, ok := parsePoolLine(text, 2048); ok && (p.Pages < 0 || p.PageKB < 0) {
+			t.Errorf("%+v", p)
 		}
-	})
-}
-
-func FuzzParseMount(f *testing.F) {
-	f.Add("shm /dev/shm tmpfs rw,size=65536k 0 0\n")
-	f.Add("tmpfs /dev/shm tmpfs rw,size=9999999999999999999g 0 0\n")
-	f.Add("tmpfs /dev/shm tmpfs\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		m := parseMount(text, "/dev/shm")
-		if m != nil && !strings.Contains(text, "/dev/shm") {
-			t.Fatalf("%q gives %+v", text, m)
+		for _, l := range parseSysctl("f", text) {
+			if l.line < 1 {
+				t.Errorf("%+v", l)
+			}
 		}
-	})
-}
-
-func FuzzParseSizeKB(f *testing.F) {
-	for s, want := range map[string]uint64{"65536k": 65536, "2g": 2 << 20, "64M": 64 << 10, "1048576": 1024} {
-		if got, ok := parseSizeKB(s); !ok || got != want {
-			f.Errorf("%q gives %d, %v", s, got, ok)
+		for _, g := range parseCgroups(text) {
+			if !strings.HasPrefix(g.path, "/") || strings.Contains(g.path, "..") {
+				t.Errorf("%+v", g)
+			}
 		}
-		f.Add(s)
-	}
-	f.Add("")
-	f.Add("kk")
-	f.Fuzz(func(t *testing.T, s string) {
-		if kb, ok := parseSizeKB(s); ok && kb > 1<<53 {
-			t.Fatalf("%q gives %d kB", s, kb)
+		for _, v1 := range []bool{false, true} {
+			if l, ok := parseLimitName(text, v1); ok && l.PageKB < 0 {
+				t.Errorf("%+v", l)
+			}
 		}
-	})
-}
-
-func FuzzQuantity(f *testing.F) {
-	for _, s := range []string{"128MB", "1.5GB", "0x10", "5 min", "-1", "", ".", "1e5kB", "９MB"} {
-		f.Add(s, "kB")
-	}
-	f.Fuzz(func(t *testing.T, text, unit string) {
-		v, ok := quantity(text, unit)
-		if ok && math.IsNaN(v) {
-			t.Fatalf("%q in %q is no number", text, unit)
-		}
+		parseNodeMeminfo(text)
+		unitSetting(text, "Service", "LimitMEMLOCK")
+		parseEvents([]byte(text))
+		parseStart("log", strings.Split(text, "\n"))
 	})
 }

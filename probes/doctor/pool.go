@@ -15,7 +15,7 @@ func checkNeeded(s *Snapshot) Check {
 	}
 	d := s.demand()
 	switch {
-	case s.Server == nil && s.PlannedKB == 0:
+	case s.unplanned():
 		c.Status, c.Found = NotHere, "no server is examined, and no size of a planned one was given (--shared-memory)"
 		return c
 	case d.need == 0 && (d.unsupported || d.pageKB == 0):
@@ -26,6 +26,9 @@ func checkNeeded(s *Snapshot) Check {
 		return c
 	}
 	c.Found = d.words()
+	if d.short() > 0 && d.asked != "off" {
+		c.Found += fmt.Sprintf(": %s short", number(d.short()))
+	}
 	if s.Server != nil && s.Server.Info.SharedBuffersKB > 0 {
 		b := s.Server.Info.SharedBuffersKB
 		c.Found += fmt.Sprintf("; shared_buffers of %s alone would be %s", memory(b), plural(pagesFor(b, d.pageKB), "page"))
@@ -48,8 +51,10 @@ func checkNeeded(s *Snapshot) Check {
 	case d.short() == 0:
 		return c
 	}
-	c.Found += fmt.Sprintf(": %s short", number(d.short()))
 	c.Status, c.Takes = Fail, TakesRestart
+	if s.Server == nil {
+		c.Takes = TakesNothing
+	}
 	if p := s.pays(); d.asked == "try" && d.pool.Total == 0 && s.setAtBoot(d.pageKB) == nil {
 		c.Status = Warn
 		if p.known && !p.pays {
@@ -59,7 +64,14 @@ func checkNeeded(s *Snapshot) Check {
 			return c
 		}
 	}
-	s.grow(&c, d)
+	switch {
+	case s.Server != nil && s.Server.Info.HugePages.FellBack():
+		c.Found += "; the commands are with huge_pages"
+	case s.Server == nil && s.PlannedKB == 0:
+		c.Found += "; the commands are with failed_start"
+	default:
+		s.grow(&c, d)
+	}
 	if len(c.Fix) == 0 {
 		c.Takes = ""
 	}
@@ -99,20 +111,21 @@ func checkIdle(s *Snapshot) Check {
 		return c
 	}
 	c.Status = Warn
-	c.Found += fmt.Sprintf(": %s reserved in the pool are used by nobody", memory(kBOf(n, d.pageKB)))
-	wanted := d.asked != "off" && (s.Server != nil || s.PlannedKB > 0)
+	c.Found += fmt.Sprintf(": %s reserved in the pool is used by nobody", memory(kBOf(n, d.pageKB)))
+	if s.inContainer() {
+		c.Found += "; other containers of the machine may use them"
+		if s.Server == nil || d.asked == "off" {
+			c.Status = OK
+		}
+		return c
+	}
+	wanted := d.asked != "off" && !s.unplanned()
 	if wanted && d.short() > 0 && d.target() <= s.mostPages(d.pageKB, true) {
 		c.Found += "; the server takes them once the pool is large enough (see pool_size)"
 		return c
 	}
 	c.Takes = TakesNothing
-	to := d.pool.Persistent() - n
-	c.Fix = setPool(s, d.pageKB, to)
-	c.Undo = setPool(s, d.pageKB, d.pool.Persistent())
-	if set := s.setAtBoot(d.pageKB); set != nil && set.Pages > to && !s.inContainer() {
-		keep, unkeep := keepPool(s, d.pageKB, to)
-		c.Fix, c.Undo = append(c.Fix, keep...), append(c.Undo, unkeep...)
-	}
+	c.Fix, c.Undo = shrinkPool(s, d.pageKB, d.pool.Persistent()-n)
 	return c
 }
 
@@ -132,20 +145,12 @@ func checkOtherSizes(s *Snapshot) Check {
 		}
 		kb := kBOf(p.Available(), p.PageKB)
 		idleKB += kb
-		c.Found = joined(c.Found, fmt.Sprintf("%s, of which %s are used by nobody", pages(p.Total, p.PageKB), memory(kb)))
+		c.Found = joined(c.Found, fmt.Sprintf("%s, of which %s is used by nobody", pages(p.Total, p.PageKB), memory(kb)))
 		if kb < s.idleWorth() {
 			continue
 		}
-		to := p.Persistent() - p.Available()
-		c.Fix = append(c.Fix, setPool(s, p.PageKB, to)...)
-		c.Undo = append(c.Undo, setPool(s, p.PageKB, p.Persistent())...)
-		if s.inContainer() {
-			continue
-		}
-		if set := s.setAtBoot(p.PageKB); set != nil && set.Pages > to {
-			keep, unkeep := keepPool(s, p.PageKB, to)
-			c.Fix, c.Undo = append(c.Fix, keep...), append(c.Undo, unkeep...)
-		}
+		do, undo := shrinkPool(s, p.PageKB, p.Persistent()-p.Available())
+		c.Fix, c.Undo = append(c.Fix, do...), append(c.Undo, undo...)
 		// The other way to make it useful.
 		if n, _ := s.needed(p.PageKB); n > 0 && n <= p.Available() && s.Server != nil && s.Server.Info.VersionNum >= 140000 {
 			c.Found += fmt.Sprintf(" (this server would need %s of them with huge_page_size = %s)", number(n),
@@ -156,7 +161,7 @@ func checkOtherSizes(s *Snapshot) Check {
 	case c.Found == "":
 		c.Status, c.Found = NotHere, "no other pool has pages"
 	case len(c.Fix) == 0:
-	case s.Server == nil && s.PlannedKB > 0 && d.pool.Total == 0: // it can be told to use this pool
+	case s.Server == nil && !s.unplanned() && d.pool.Total == 0: // it can be told to use this pool
 		c.Status = Warn
 		c.Found += fmt.Sprintf("; a planned server would ask for pages of %s unless huge_page_size says otherwise", memory(uint64(d.pageKB)))
 	default:
@@ -177,6 +182,10 @@ func checkOtherSizes(s *Snapshot) Check {
 // list: 2 % more were measured, 3 % leave room.
 const perBlock = 1.03
 
+// worthGrowing is from how many MB on it is worth saying that shared_buffers could
+// grow.
+const worthGrowing = 32
+
 func checkLastPage(s *Snapshot) Check {
 	c := Check{
 		ID: "last_page", Title: "Room in the last huge page", Status: OK,
@@ -196,8 +205,12 @@ func checkLastPage(s *Snapshot) Check {
 	total := kBOf(pagesFor(shared, size), size)
 	slack := total - min(shared, total)
 	c.Found = fmt.Sprintf("%s of shared memory in %s: %s of the last page are free", memory(shared), pages(pagesFor(shared, size), size), memory(slack))
+	if slack == 0 {
+		c.Found = fmt.Sprintf("%s of shared memory fill %s", memory(shared), pages(d.need, size))
+		return c
+	}
 	growMB := int(float64(slack) / perBlock / 1024)
-	if growMB < 1 {
+	if growMB < worthGrowing {
 		return c
 	}
 	if s.Server == nil || s.Server.Info.SharedBuffersKB == 0 {
@@ -207,8 +220,7 @@ func checkLastPage(s *Snapshot) Check {
 		c.Found += fmt.Sprintf("; shared_buffers could grow by %d MB, to %d MB, without one page more", growMB, int(now)+growMB)
 		if size >= 1<<20 && slack > total/10 {
 			c.Status, c.Takes = Warn, TakesRestart
-			c.Fix = append([]string{fmt.Sprintf(`psql -c "ALTER SYSTEM SET shared_buffers = '%dMB'"`, int(now)+growMB)}, s.restart()...)
-			c.Undo = append([]string{fmt.Sprintf(`psql -c "ALTER SYSTEM SET shared_buffers = '%dMB'"`, now)}, s.restart()...)
+			c.Fix, c.Undo = s.alter("shared_buffers", fmt.Sprintf("%dMB", int(now)+growMB))
 		}
 	}
 	return c

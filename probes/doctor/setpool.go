@@ -73,6 +73,23 @@ func addToBootLine(s *Snapshot, args string) (do, undo []string) {
 		[]string{fmt.Sprintf("sed -i 's/%s //' /etc/default/grub", args), s.Pages.BootTools.update()}
 }
 
+// shrinkPool are the commands that take a pool down to n pages, now and at a boot,
+// and those that bring it back.
+func shrinkPool(s *Snapshot, pageKB, n int) (do, undo []string) {
+	before := s.pool(pageKB).Persistent()
+	do, undo = setPool(s, pageKB, n), setPool(s, pageKB, before)
+	if set := s.setAtBoot(pageKB); set != nil && set.Pages > n && !s.inContainer() {
+		keep, unkeep := keepPool(s, pageKB, n)
+		do, undo = append(do, keep...), append(undo, unkeep...)
+	}
+	return do, undo
+}
+
+// compact are the commands that join free memory to larger pieces.
+func compact() []string {
+	return []string{"sync", "echo 3 > /proc/sys/vm/drop_caches", "echo 1 > /proc/sys/vm/compact_memory"}
+}
+
 // growPool are the commands that bring a pool to n pages now and after a boot,
 // and those that bring it back.
 func growPool(s *Snapshot, pageKB, n int) (do, undo []string) {
@@ -80,10 +97,17 @@ func growPool(s *Snapshot, pageKB, n int) (do, undo []string) {
 	if p := s.pool(pageKB); p != nil {
 		before = p.Persistent()
 	}
-	keep, unkeep := keepPool(s, pageKB, n)
+	set := s.setAtBoot(pageKB)
+	var keep, unkeep []string
+	if set == nil || set.Pages < n {
+		keep, unkeep = keepPool(s, pageKB, n)
+	}
 	if s.inContainer() {
 		do = append(do, "# on the machine that the container runs on, as root:")
 		undo = append(undo, "# on the machine that the container runs on, as root:")
+	}
+	if set != nil && set.Pages > before { // the kernel has not found them all
+		do = append(do, compact()...)
 	}
 	do = append(do, setPool(s, pageKB, n)...)
 	do = append(do, readBack(pageKB, n))

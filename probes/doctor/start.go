@@ -88,12 +88,12 @@ func checkFailedStart(s *Snapshot) Check {
 func (s *Snapshot) explainMapFailure(c *Check, st *Start) {
 	d := s.demand()
 	kb := uint64(st.NeedBytes+1023) / 1024
-	c.Status = Fail
 	c.Found = fmt.Sprintf("could not map %s bytes of shared memory", number64(st.NeedBytes))
 	if st.Later {
-		c.Status = Warn
 		c.Found += ", and a later start succeeded"
+		return
 	}
+	c.Status = Fail
 	if d.pageKB == 0 {
 		return
 	}
@@ -109,35 +109,32 @@ func (s *Snapshot) explainMapFailure(c *Check, st *Start) {
 		return
 	}
 	c.Found += fmt.Sprintf(": %s short", number(short))
-	if st.Later {
-		return
-	}
 	c.Takes = TakesNothing
 	s.grow(c, d)
 }
 
-// number64 is number for 64 bits.
-func number64(n int64) string { return probes.Number(float64(n)) }
-
 // grow advises to bring the pool to the demand, or says why not.
 func (s *Snapshot) grow(c *Check, d demand) {
+	if n := s.cgroupPages(d); n >= 0 && n < d.need {
+		c.Found += fmt.Sprintf("; first of all, the control group allows this server only %s (see cgroup_hugetlb)", plural(n, "page"))
+	}
 	switch {
 	case !d.hasPool:
 		c.Found += "; see hugetlb_kernel"
 	case d.target() <= s.mostPages(d.pageKB, false):
 		c.Fix, c.Undo = growPool(s, d.pageKB, d.target())
 		c.UndoFirst = true
-		c.Fix = append(c.Fix, s.restart()...)
+		c.Fix = append(c.Fix, restartServer(s)...)
 	case d.target() <= s.mostPages(d.pageKB, true):
 		// There is room once idle pools of other sizes are given back.
 		for _, p := range s.Host.Pools {
 			if p.PageKB != d.pageKB && p.Available() > 0 {
-				c.Fix = append(c.Fix, setPool(s, p.PageKB, p.Persistent()-p.Available())...)
-				c.Undo = append(c.Undo, setPool(s, p.PageKB, p.Persistent())...)
+				do, undo := shrinkPool(s, p.PageKB, p.Persistent()-p.Available())
+				c.Fix, c.Undo = append(c.Fix, do...), append(c.Undo, undo...)
 			}
 		}
 		do, undo := growPool(s, d.pageKB, d.target())
-		c.Fix = append(append(c.Fix, do...), s.restart()...)
+		c.Fix = append(append(c.Fix, do...), restartServer(s)...)
 		c.Undo = append(undo, c.Undo...)
 		c.UndoFirst = true
 	default:

@@ -10,9 +10,12 @@ func verdict(s *Snapshot, e *Exam) string {
 	d := s.demand()
 	parts := []string{s.headline(d)}
 	told := map[string]bool{"huge_pages": true, "huge_pages_mode": true, "pool_size": true, "failed_start": true}
+	if n := s.cgroupPages(d); s.Server != nil && s.Server.Info.HugePages.FellBack() && n >= 0 && n < d.need {
+		told["cgroup_hugetlb"] = true // the headline says it
+	}
 	if c := e.check("pool_idle"); c != nil && c.Status == Warn {
 		told[c.ID] = true
-		parts = append(parts, memory(kBOf(s.idle(d), d.pageKB))+" reserved in the pool are used by nobody")
+		parts = append(parts, memory(kBOf(s.idle(d), d.pageKB))+" reserved in the pool is used by nobody")
 	}
 	for _, short := range []struct{ id, words string }{
 		{"cgroup_hugetlb", "the control group allows fewer huge pages than are needed"},
@@ -23,7 +26,7 @@ func verdict(s *Snapshot, e *Exam) string {
 		{"page_bill", "page tables may take more memory than is good"},
 		{"pool_persistence", "the next reboot changes the pool"},
 	} {
-		if c := e.check(short.id); c != nil && (c.Status == Fail || c.Status == Warn && len(parts) < 3) {
+		if c := e.check(short.id); c != nil && !told[short.id] && (c.Status == Fail || c.Status == Warn && len(parts) < 3) {
 			told[c.ID] = true
 			parts = append(parts, short.words)
 		}
@@ -57,8 +60,7 @@ func (e *Exam) others(told map[string]bool) int {
 
 // headline says how the server stands with huge pages.
 func (s *Snapshot) headline(d demand) string {
-	if st := s.Pages.Start; st != nil && st.NeedBytes > 0 && !st.Later && s.Server == nil && d.pageKB > 0 {
-		d.need = pagesFor(uint64(st.NeedBytes+1023)/1024, d.pageKB)
+	if s.Server == nil && s.PlannedKB == 0 && d.need > 0 {
 		return fmt.Sprintf("the server DID NOT START on huge pages: %s of %s short, %s needed", plural(d.short(), "page"),
 			memory(uint64(d.pageKB)), number(d.need))
 	}
@@ -76,6 +78,14 @@ func (s *Snapshot) headline(d demand) string {
 	case h.FellBack():
 		text := fmt.Sprintf("huge_pages=try FELL BACK to %s", memory(uint64(s.inUseKB())))
 		switch p := s.pays(); {
+		case s.sysV():
+			text += ": shared_memory_type is sysv, with which there are none"
+		case s.HostUnknown != "" && d.need > 0:
+			text += fmt.Sprintf(": %s needed, and the pool cannot be seen from here", pages(d.need, d.pageKB))
+		case s.HostUnknown == "" && len(s.Host.Pools) == 0:
+			text += ": this kernel has no huge pages"
+		case d.short() == 0 && s.cgroupPages(d) >= 0 && s.cgroupPages(d) < d.need:
+			text += fmt.Sprintf(": the pool would do, but the control group allows only %s of the %s needed", number(s.cgroupPages(d)), plural(d.need, "page"))
 		case d.short() > 0 && s.HostUnknown == "":
 			text += fmt.Sprintf(": %s of %s short", plural(d.short(), "page"), memory(uint64(d.pageKB)))
 			if d.pool.Total == 0 && p.known && !p.pays {
@@ -98,7 +108,7 @@ func (s *Snapshot) headline(d demand) string {
 
 func (s *Snapshot) plannedLine(d demand) string {
 	switch {
-	case s.PlannedKB == 0:
+	case s.unplanned():
 		return "no server was asked; the machine alone was looked at"
 	case d.need == 0:
 		return fmt.Sprintf("a server with %s of shared memory: %s", memory(s.PlannedKB), d.why)
@@ -107,5 +117,9 @@ func (s *Snapshot) plannedLine(d demand) string {
 	case d.short() > 0:
 		return fmt.Sprintf("a server with %s of shared memory needs %s: %s short", memory(s.PlannedKB), pages(d.need, d.pageKB), number(d.short()))
 	}
-	return fmt.Sprintf("a server with %s of shared memory needs %s, and the pool has them", memory(s.PlannedKB), pages(d.need, d.pageKB))
+	text := fmt.Sprintf("a server with %s of shared memory needs %s, and the ", memory(s.PlannedKB), pages(d.need, d.pageKB))
+	if d.need > d.pool.Available() {
+		return text + "kernel may add them on demand"
+	}
+	return text + "pool has them"
 }

@@ -12,6 +12,9 @@ func memory(kB uint64) string { return probes.Memory(float64(kB)) }
 // number writes a whole number with its thousands apart: "2,109".
 func number(n int) string { return probes.Number(float64(n)) }
 
+// number64 is number for 64 bits.
+func number64(n int64) string { return probes.Number(float64(n)) }
+
 // plural writes a number of things with its thousands apart: "2,109 pages".
 func plural(n int, thing string) string {
 	if n == 1 {
