@@ -115,6 +115,11 @@ func checkOOMVictim(s *Snapshot) Check {
 	if counted {
 		c.Found += fmt.Sprintf("; killed since the boot: %d", kills)
 	}
+	if s.Server != nil {
+		if set, ok := s.Server.Exam.Setting("restart_after_crash"); ok && set.Value == "off" {
+			c.Found += "; restart_after_crash is off: after a killed backend the server stays down unless something else starts it"
+		}
+	}
 	c.warnVictim(s, kills)
 	return c
 }

@@ -13,7 +13,7 @@ import (
 // serverChecks are the checks over Server, in the order in which they are shown.
 func serverChecks() []func(*Snapshot) Check {
 	return []func(*Snapshot) Check{
-		checkProvider, checkSettingsVisible,
+		checkProvider, checkSettingsVisible, checkSettingsSources,
 		checkSettingsErrors, checkSettingsPending, checkSettingsReload,
 		checkSettingsAlterSystem, checkSettingsDuplicates, checkSettingsOverrides,
 		checkConnections, checkWorkMemory,
