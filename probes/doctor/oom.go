@@ -142,7 +142,7 @@ func (c *Check) warnVictim(s *Snapshot, kills uint64) {
 	} {
 		if n, ok := s.sysctl(o.name); ok && n > 0 {
 			warn(fmt.Sprintf("%s is %d: %s", o.name, n, o.meaning), o.name+" 0")
-			fix, undo := persistent(s, "91-postgresql-"+strings.TrimPrefix(o.name, "vm.")+".conf", o.name+"=0")
+			fix, undo := persistent(s, "91-pgtlb-"+strings.TrimPrefix(o.name, "vm.")+".conf", o.name+"=0")
 			c.Fix, c.Undo, c.Takes = append(c.Fix, fix...), append(c.Undo, undo...), TakesNothing
 		}
 	}
