@@ -25,6 +25,7 @@ var allowed = map[string][]string{
 	"workload/script":    {},
 	"workload/wire":      {"probes"},
 	"workload/lab":       {"probes"},
+	"workload/verdict":   {},
 	"workload/trial":     {"probes", "probes/doctor", "workload", "workload/script", "workload/lab"},
 	"workload/calibrate": {"probes", "workload", "workload/script", "workload/wire", "workload/lab", "workload/trial"},
 	"tui":                {"probes", "probes/doctor", "workload", "workload/trial"},
