@@ -28,7 +28,9 @@ const (
 	bootLine SettingKind = "boot line"
 	sysctl   SettingKind = "sysctl"
 	tmpfiles SettingKind = "tmpfiles"
+	script   SettingKind = "rc.local"
 	service  SettingKind = "service"
+	tuned    SettingKind = "tuned"
 )
 
 func (p PoolSetting) where() string {
@@ -68,7 +70,43 @@ func lookAtBoot(f files) ([]PoolSetting, BootTools) {
 			Text: setting.text, Ignored: setting.ignored})
 	}
 	out = append(out, lookInFiles(f, tmpfiles, tmpfilesDirs(), ".conf", defaultKB)...)
-	return append(out, lookInFiles(f, service, unitDirs(), ".service", defaultKB)...), tools
+	for _, file := range []string{"/etc/rc.local", "/etc/rc.d/rc.local"} {
+		out = append(out, poolLines(f, script, file, defaultKB)...)
+	}
+	out = append(out, lookInFiles(f, service, unitDirs(), ".service", defaultKB)...)
+	// tuned starts last and sets what its profile says.
+	if profile, ok := f.text("/etc/tuned/active_profile"); ok {
+		for _, dir := range []string{"/etc/tuned", "/etc/tuned/profiles", "/usr/lib/tuned", "/usr/lib/tuned/profiles"} {
+			out = append(out, poolLines(f, tuned, path.Join(dir, strings.TrimSpace(profile), "tuned.conf"), defaultKB)...)
+		}
+	}
+	return out, tools
+}
+
+// bootWord is the value of a word of a kernel command line.
+func bootWord(line, key string) (string, bool) {
+	for _, word := range strings.Fields(line) {
+		if v, ok := strings.CutPrefix(word, key+"="); ok {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// poolLines are the lines of a file that write a number of pages.
+func poolLines(f files, kind SettingKind, file string, defaultKB int) []PoolSetting {
+	text, ok := f.text(file)
+	if !ok || !strings.Contains(text, "nr_hugepages") {
+		return nil
+	}
+	var out []PoolSetting
+	for i, line := range strings.Split(text, "\n") {
+		if p, ok := parsePoolLine(line, defaultKB); ok {
+			p.Kind, p.File, p.Line = kind, file, i+1
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // parseBootLine reads hugepagesz= and hugepages= of a kernel command line. A
@@ -151,17 +189,7 @@ func lookInFiles(f files, kind SettingKind, dirs []string, suffix string, defaul
 				continue
 			}
 			seen[name] = true
-			file := path.Join(dir, name)
-			text, ok := f.text(file)
-			if !ok || !strings.Contains(text, "nr_hugepages") {
-				continue
-			}
-			for i, line := range strings.Split(text, "\n") {
-				p, ok := parsePoolLine(line, defaultKB)
-				if !ok {
-					continue
-				}
-				p.Kind, p.File, p.Line = kind, file, i+1
+			for _, p := range poolLines(f, kind, path.Join(dir, name), defaultKB) {
 				if kind == service && !enabled(f, name) {
 					p.Ignored = name + " is not enabled"
 				}
@@ -249,7 +277,7 @@ func checkPersistence(s *Snapshot) Check {
 		Expected: "what sets the pool at a boot gives what is needed",
 		Why: "A pool that was set by hand is gone after a reboot: the server then falls back to small pages with " +
 			"huge_pages = try, and does not start with on.",
-		Sources: []string{"/proc/cmdline", "/etc/sysctl.d", "/run/sysctl.d", "/usr/lib/sysctl.d", "/etc/sysctl.conf", "/etc/tmpfiles.d", "/etc/systemd/system"},
+		Sources: []string{"/proc/cmdline", "/etc/sysctl.d", "/run/sysctl.d", "/usr/lib/sysctl.d", "/etc/sysctl.conf", "/etc/tmpfiles.d", "/etc/rc.local", "/etc/systemd/system", "/etc/tuned"},
 	}
 	d := s.demand()
 	switch {

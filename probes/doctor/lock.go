@@ -85,6 +85,9 @@ func checkLock(s *Snapshot) Check {
 		return c
 	}
 	c.Found = l.words() + ": that does not matter for huge pages"
+	if l.ShmGroup != nil && *l.ShmGroup != 0 {
+		c.Found += fmt.Sprintf(", and neither does the group %d of vm.hugetlb_shm_group", *l.ShmGroup)
+	}
 	if u := s.Pages.Unit; u != nil && u.LimitMEMLOCK != "" {
 		c.Found += fmt.Sprintf(" (%s sets LimitMEMLOCK=%s)", u.Name, u.LimitMEMLOCK)
 	}

@@ -92,6 +92,33 @@ func TestSysctlOrder(t *testing.T) {
 	}
 }
 
+// TestWhatSetsPoolsLast: tuned comes after services, these after tmpfiles, sysctl
+// and the boot line; a unit that nobody wants does nothing.
+func TestWhatSetsPoolsLast(t *testing.T) {
+	dir := t.TempDir()
+	add := func(path, text string) { write(t, filepath.Join(dir, path), text) }
+	last := func() string {
+		s := Snapshot{Pages: Pages{Memory: PageMemory{DefaultPageKB: 2048}, Kernel: Kernel{BootLine: "quiet hugepages=1"}}}
+		s.Pages.Boot, _ = lookAtBoot(files{&s, Tree(dir)})
+		return s.setAtBoot(2048).where()
+	}
+	for _, step := range []struct{ path, text, want string }{
+		{"etc/motd", "", "/proc/cmdline"},
+		{"etc/sysctl.d/a.conf", "vm.nr_hugepages=2\n", "/etc/sysctl.d/a.conf:1"},
+		{"etc/tmpfiles.d/a.conf", "w /proc/sys/vm/nr_hugepages - - - - 3\n", "/etc/tmpfiles.d/a.conf:1"},
+		{"etc/rc.local", "#!/bin/sh\necho 4 > /proc/sys/vm/nr_hugepages\n", "/etc/rc.local:2"},
+		{"etc/systemd/system/huge.service", "[Service]\nExecStart=/sbin/sysctl vm.nr_hugepages=5\n", "/etc/rc.local:2"},
+		{"etc/systemd/system/multi-user.target.wants/huge.service", "", "/etc/systemd/system/huge.service:2"},
+		{"etc/tuned/active_profile", "pg\n", "/etc/systemd/system/huge.service:2"},
+		{"etc/tuned/pg/tuned.conf", "[sysctl]\nvm.nr_hugepages = 6\n", "/etc/tuned/pg/tuned.conf:2"},
+	} {
+		add(step.path, step.text)
+		if got := last(); got != step.want {
+			t.Errorf("with %s: %s, want %s", step.path, got, step.want)
+		}
+	}
+}
+
 func TestServiceFiles(t *testing.T) {
 	dir := t.TempDir()
 	for path, text := range map[string]string{

@@ -39,6 +39,9 @@ func checkTHP(s *Snapshot) Check {
 	if n, ok := s.Pages.Free.Events["compact_stall"]; ok && n > 0 {
 		c.Found += fmt.Sprintf("; processes waited for compaction %s times since the boot", number(int(n)))
 	}
+	if v, ok := bootWord(s.Pages.Kernel.BootLine, "transparent_hugepage"); ok {
+		c.Found += "; the boot line says transparent_hugepage=" + v
+	}
 	c.Found += "; this says nothing about the explicit pools that huge_pages uses"
 	if mode != "always" {
 		return c
