@@ -25,14 +25,14 @@ func BenchmarkOneProcess(b *testing.B) {
 	}()
 	t := newProcessTable(SystemRoots())
 	defer t.close()
-	p, err := t.look(child.Process.Pid)
+	p, err := t.look(child.Process.Pid, 0)
 	if err != nil {
 		b.Fatal(err)
 	}
 	p.named = true // as for every process that has its title
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := t.refresh(p); err != nil {
+		if err := t.refresh(p, 0); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -24,4 +24,6 @@ func (procFile) read([]byte) ([]byte, error) { return nil, notHere("/proc") }
 
 func (procFile) close() {}
 
+func mayOpen() int { return 0 }
+
 func gone(error) bool { return false }
