@@ -52,16 +52,25 @@ func (t *activityTable) renew(ctx context.Context, c *session, seen []*process, 
 
 // stale returns the pids whose rows may have changed. whole asks for all rows
 // instead: when they are many, and now and then, because what another process
-// changes, such as the name of a database, shows only then. pgtlb's own row, which
-// changes with each question, is not asked for by itself.
+// changes, such as the name of a database, shows only then. Not asked for by
+// themselves are pgtlb's own row, which changes with each question, and those of
+// processes that wake several times a second for nothing.
 func (t *activityTable) stale(seen []*process, own int, now time.Time) (pids []int32, whole bool) {
+	worked := false
 	for _, p := range seen {
 		if p.ran && p.nspid != own {
 			pids = append(pids, int32(p.nspid))
+			worked = worked || !restless(p.role)
 		}
+	}
+	if !worked {
+		pids = nil
 	}
 	return pids, len(pids) > askAtMost || now.Sub(t.whole) >= lookAgain
 }
+
+// restless tells whether a process of this role wakes every 200 ms by default.
+func restless(role string) bool { return role == "bgwriter" || role == "walwriter" }
 
 // put keeps rows.
 func (t *activityTable) put(rows []activity, own int) {

@@ -112,6 +112,13 @@ func TestStaleRows(t *testing.T) {
 	if pids, whole := rows.stale(seen, 1, now.Add(time.Second)); whole || len(pids) != 1 || pids[0] != 3 {
 		t.Errorf("asks for %v, %v", pids, whole)
 	}
+	idle := []*process{{nspid: 1, ran: true}, {nspid: 2}, {nspid: 4, ran: true, role: "bgwriter"}}
+	if pids, whole := rows.stale(idle, 1, now); whole || len(pids) != 0 {
+		t.Errorf("asks for %v, %v although nothing but the bgwriter has woken", pids, whole)
+	}
+	if pids, _ := rows.stale(append(seen, idle[2]), 1, now); len(pids) != 2 {
+		t.Errorf("asks for %v", pids)
+	}
 	if _, whole := rows.stale(seen, 1, now.Add(lookAgain)); !whole {
 		t.Error("after a while not all rows are asked for")
 	}
