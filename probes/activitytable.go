@@ -24,11 +24,7 @@ func newActivityTable() *activityTable { return &activityTable{byPid: map[int]*B
 // process of the server is among those that were seen.
 func (t *activityTable) renew(ctx context.Context, c *session, seen []*process, all bool) error {
 	pids, whole := t.stale(seen, c.pid, time.Now())
-	if !all {
-		whole = true
-	}
-	switch {
-	case whole:
+	if whole || !all || len(pids) == 0 {
 		rows, err := queryActivity(ctx, c, nil)
 		if err != nil {
 			return err
@@ -36,18 +32,28 @@ func (t *activityTable) renew(ctx context.Context, c *session, seen []*process, 
 		t.whole, t.byPid = time.Now(), make(map[int]*Backend, len(rows))
 		t.put(rows, c.pid)
 		return nil
-	case len(pids) > 0:
-		rows, err := queryActivity(ctx, c, pids)
-		if err != nil {
-			return err
-		}
-		for _, pid := range pids {
-			delete(t.byPid, int(pid)) // of what the server does not list there is no row
-		}
-		t.put(rows, c.pid)
 	}
+	rows, err := queryActivity(ctx, c, pids)
+	if err != nil {
+		return err
+	}
+	for _, pid := range pids {
+		delete(t.byPid, int(pid)) // of what the server does not list there is no row
+	}
+	t.put(rows, c.pid)
 	t.forget(seen)
 	return nil
+}
+
+// upToDate tells whether there is nothing to ask the server for, and then forgets
+// the processes that are gone.
+func (t *activityTable) upToDate(seen []*process, own int) bool {
+	pids, whole := t.stale(seen, own, time.Now())
+	if whole || len(pids) > 0 {
+		return false
+	}
+	t.forget(seen)
+	return true
 }
 
 // stale returns the pids whose rows may have changed. whole asks for all rows

@@ -15,8 +15,9 @@ var activitySQL string
 type backends struct {
 	server *Server
 	roots  Roots
-	// gen is the connection that pm and why belong to.
+	// gen is the connection that own, pm and why belong to.
 	gen   int
+	own   int // the process that serves it, as the server sees it
 	pm    postmaster
 	why   error // why there is no postmaster; nil when there is one
 	procs *processTable
@@ -60,7 +61,7 @@ func (b *backends) meet(c *session) {
 	if b.gen == c.gen {
 		return
 	}
-	b.gen = c.gen
+	b.gen, b.own = c.gen, c.pid
 	b.procs.close()
 	b.rows = newActivityTable()
 	b.pm, b.why = findPostmaster(b.roots, c)
@@ -79,6 +80,8 @@ func (b *backends) Read(ctx context.Context) (Batch, error) {
 	var unseen error // why not every process was seen
 	if err == nil {
 		seen, unseen = b.processes()
+	}
+	if err == nil && (unseen != nil || !b.rows.upToDate(seen.list, b.own)) {
 		err = b.server.use(ctx, func(c *session) error {
 			if b.gen != c.gen { // of the processes of another server nothing holds
 				b.meet(c)
