@@ -61,7 +61,7 @@ func TestSystemWideCountsTouchedPages(t *testing.T) {
 
 func TestReadingsNameGroupAndCPU(t *testing.T) {
 	s := openSoftware(t, Options{})
-	online, err := targets(Options{})
+	online, err := targets(Options{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +226,7 @@ func TestDescriptorsAreClosedOnExec(t *testing.T) {
 
 func TestFewDescriptorsKeepTheFirstEvents(t *testing.T) {
 	openSoftware(t, Options{})
-	online, err := targets(Options{})
+	online, err := targets(Options{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +296,7 @@ func TestTreeTargetsOfFixture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []target{{50, -1}, {51, -1}, {60, -1}, {70, -1}}
+	want := []target{{pid: 50, cpu: -1}, {pid: 51, cpu: -1}, {pid: 60, cpu: -1}, {pid: 70, cpu: -1}}
 	if !slices.Equal(got, want) {
 		t.Errorf("targets %v, want %v", got, want)
 	}

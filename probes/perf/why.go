@@ -33,6 +33,8 @@ type Missing struct {
 	State  State
 	Reason string
 	Remedy string // what the user can do, may be empty
+	// Files says that there was no room for its descriptors: a scope that takes fewer of them has it.
+	Files bool
 }
 
 // Unavailable is the error of Open when no event at all can be counted.
@@ -68,7 +70,7 @@ type Facts struct {
 	Seccomp int    // mode, 2 = filter
 
 	UID       int // effective
-	TargetUID int // owner of the postmaster; equal to UID system wide
+	TargetUID int // owner of the postmaster; equal to UID for the other scopes
 
 	CyclesUser, CyclesKernel syscall.Errno // of cycles:u and cycles:k on the own thread, 0 = opened
 	Binary                   string        // path of this program, for setcap
@@ -101,6 +103,12 @@ func Diagnose(f Facts, e Event, errno syscall.Errno) Missing {
 	if errno == syscall.EACCES && e.Hardware() && f.noPMU() {
 		errno = f.CyclesUser
 	}
+	if f.Scope.Cgroup != "" && (errno == syscall.EBADF || errno == syscall.EINVAL) {
+		m.State, m.Reason = NotThere, "the kernel cannot count events by cgroup (built without CONFIG_CGROUP_PERF), or "+
+			f.Scope.Cgroup+" is no cgroup of its perf_event controller"
+		m.Remedy = "count system wide or the server's processes"
+		return m
+	}
 	switch errno {
 	case syscall.ENOSYS, syscall.EPERM:
 		m.State, m.Reason, m.Remedy = blocked(f, errno)
@@ -112,6 +120,7 @@ func Diagnose(f Facts, e Event, errno syscall.Errno) Missing {
 		m.Reason, m.Remedy = absent(f, e, errno)
 	case syscall.EMFILE, syscall.ENFILE:
 		m.State, m.Reason, m.Remedy = NotCounted, "no file descriptors left", "raise the limit: ulimit -n, LimitNOFILE= in the unit"
+		m.Files = true
 	case syscall.EBUSY:
 		m.State, m.Reason, m.Remedy = NotCounted, "another program has claimed the counters", "stop the other profiler"
 	case syscall.ESRCH:
@@ -148,7 +157,11 @@ func denied(f Facts, e Event) (reason, remedy string) {
 		return "capabilities inside a user namespace (rootless container) do not count for perf events",
 			"run pgtlb on the host, or sysctl kernel.perf_event_paranoid=0 there"
 	case f.Scope.Postmaster == 0 && f.Paranoid >= 1 && !f.privileged():
-		return fmt.Sprintf("counting system wide needs CAP_PERFMON while kernel.perf_event_paranoid is %d", f.Paranoid),
+		what := "system wide"
+		if f.Scope.Cgroup != "" {
+			what = "a cgroup"
+		}
+		return fmt.Sprintf("counting %s needs CAP_PERFMON while kernel.perf_event_paranoid is %d", what, f.Paranoid),
 			fmt.Sprintf("%s, or sysctl kernel.perf_event_paranoid=0", f.setcap())
 	case kernel && f.Paranoid >= 2 && !f.privileged():
 		return fmt.Sprintf("counting in the kernel needs CAP_PERFMON while kernel.perf_event_paranoid is %d", f.Paranoid),
