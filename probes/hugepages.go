@@ -62,7 +62,7 @@ func ReadPools(roots Roots) ([]Pool, error) {
 		pools = append(pools, p)
 	}
 	if len(pools) == 0 {
-		return nil, &Unavailable{What: dir, Reason: "this kernel offers no huge page size"}
+		return nil, &Unavailable{What: dir, State: NotThere, Reason: "this kernel offers no huge page size"}
 	}
 	slices.SortFunc(pools, func(a, b Pool) int { return a.PageKB - b.PageKB })
 	return pools, nil

@@ -47,7 +47,7 @@ func TestPerfSystemWide(t *testing.T) {
 	for _, id := range perfIDs() {
 		isMetric := slices.ContainsFunc(p.Metrics(), func(m Metric) bool { return m.ID == id && m.Scope == "system wide" })
 		isMiss := slices.ContainsFunc(misses, func(m Miss) bool { return m.ID == id && m.Reason != "" })
-		ofSome := slices.Contains([]string{DTLBWalks, Cycles, WalkCyclesLoad, WalkCyclesStore}, id)
+		ofSome := slices.Contains(ofSomeCPUs(), id)
 		if isMetric && isMiss || !isMetric && !isMiss && !ofSome {
 			t.Errorf("%s: metric %v, miss %v", id, isMetric, isMiss)
 		}
@@ -56,11 +56,11 @@ func TestPerfSystemWide(t *testing.T) {
 
 func TestPerfOfAServerThatIsNotHere(t *testing.T) {
 	p, misses := OpenPerf(context.Background(), SystemRoots(), PerfServer, 0)
-	if p != nil || len(misses) != len(perfIDs())-4 {
+	if p != nil || len(misses) != len(perfIDs())-len(ofSomeCPUs()) {
 		t.Errorf("%v, %+v", p, misses)
 	}
 	for _, m := range misses {
-		if !strings.Contains(m.Reason, "not visible") || slices.Contains([]string{DTLBWalks, Cycles, WalkCyclesLoad, WalkCyclesStore}, m.ID) {
+		if !strings.Contains(m.Reason, "not visible") || m.State != NotThere || slices.Contains(ofSomeCPUs(), m.ID) {
 			t.Errorf("%+v", m)
 		}
 	}
@@ -87,11 +87,13 @@ func TestPerfMissesExplainRatios(t *testing.T) {
 func TestPerfMissesOfOneVendorOnly(t *testing.T) {
 	const noWalks, noRight = "no event for the cycles spent in page walks", "counting system wide needs CAP_PERFMON"
 	gone := func(reason string, ids ...string) (out []perf.Missing) {
+		state := map[string]perf.State{noRight: perf.NoPermission, "too few": perf.NotCounted}[reason]
 		for _, id := range ids {
-			out = append(out, perf.Missing{ID: id, Reason: reason})
+			out = append(out, perf.Missing{ID: id, State: state, Reason: reason})
 		}
 		return out
 	}
+	walks := []string{WalkUserCycles, WalkUserLoad, WalkUserStore, WalkUserInstr}
 	most := metricsOf(PageFaults, PageFaultsMinor, PageFaultsMajor, ContextSwitches, CyclesUser, CyclesKernel, Instructions,
 		DTLBLoads, DTLBLoadMisses, DTLBMissPct)
 	for name, c := range map[string]struct {
@@ -100,15 +102,20 @@ func TestPerfMissesOfOneVendorOnly(t *testing.T) {
 		err     error
 		want    []Miss
 	}{
-		"AMD": {most, gone(noWalks, WalkCyclesLoad, WalkCyclesStore, Cycles), nil, []Miss{{ID: WalkCyclesPct, Reason: noWalks}}},
+		"AMD": {most, gone(noWalks, WalkCyclesLoad, WalkCyclesStore, Cycles), nil,
+			[]Miss{{ID: WalkCyclesPct, State: NotThere, Reason: noWalks}}},
+		"AMD without the right to": {most, append(gone(noRight, DTLBWalks4K, DTLBWalks2M, DTLBWalks1G), gone(noWalks, WalkCyclesLoad, WalkCyclesStore, Cycles)...), nil,
+			[]Miss{{ID: WalkCyclesPct, State: NotThere, Reason: noWalks}, {ID: DTLBWalks4K, State: NoPermission, Reason: noRight},
+				{ID: DTLBWalks2M, State: NoPermission, Reason: noRight}, {ID: DTLBWalks1G, State: NoPermission, Reason: noRight}}},
 		"ARM": {slices.Concat(most, metricsOf(DTLBWalks)), gone(noWalks, WalkCyclesLoad, WalkCyclesStore, Cycles), nil,
-			[]Miss{{ID: WalkCyclesPct, Reason: noWalks}}},
+			[]Miss{{ID: WalkCyclesPct, State: NotThere, Reason: noWalks}}},
 		"ARM without the right to": {most, append(gone(noRight, DTLBWalks), gone(noWalks, WalkCyclesLoad, WalkCyclesStore, Cycles)...), nil,
-			[]Miss{{ID: DTLBWalks, Reason: noRight}, {ID: WalkCyclesPct, Reason: noWalks}}},
-		"Intel without the right to": {most, gone(noRight, WalkCyclesLoad, WalkCyclesStore, Cycles), nil,
-			[]Miss{{ID: WalkCyclesPct, Reason: noRight}}},
-		"Intel with few counters": {slices.Concat(most, metricsOf(Cycles, WalkCyclesLoad, WalkCyclesPct)), gone("too few", WalkCyclesStore), nil,
-			[]Miss{{ID: WalkCyclesStore, Reason: "too few"}}},
+			[]Miss{{ID: WalkCyclesPct, State: NotThere, Reason: noWalks}, {ID: DTLBWalks, State: NoPermission, Reason: noRight}}},
+		"Intel without the right to": {most, append(gone(noRight, WalkCyclesLoad, WalkCyclesStore, Cycles), gone(noRight, walks...)...), nil,
+			[]Miss{{ID: WalkCyclesPct, State: NoPermission, Reason: noRight}, {ID: WalkCeilingPct, State: NoPermission, Reason: noRight}}},
+		"Intel with few counters": {slices.Concat(most, metricsOf(Cycles, WalkCyclesLoad, WalkCyclesPct)),
+			append(gone("too few", WalkCyclesStore), gone("too few", WalkUserInstr)...), nil,
+			[]Miss{{ID: WalkCyclesStore, State: NotCounted, Reason: "too few"}, {ID: WalkCeilingPct, State: NotCounted, Reason: "too few"}}},
 		"nothing visible": {most, nil, errors.New("not visible"), []Miss{{ID: WalkCyclesPct, Reason: "not visible"}}},
 	} {
 		if got := perfMisses(c.opened, c.missing, c.err); !slices.Equal(got, c.want) {
@@ -118,23 +125,33 @@ func TestPerfMissesOfOneVendorOnly(t *testing.T) {
 }
 
 func TestParsePerfScope(t *testing.T) {
-	for _, s := range []string{"", "system", "server"} {
+	for _, s := range []string{"", "system", "cgroup", "server"} {
 		if p, err := ParsePerfScope(s); err != nil || string(p) != s {
 			t.Errorf("%q: %v, %v", s, p, err)
 		}
 	}
-	if _, err := ParsePerfScope("cgroup"); err == nil {
+	if _, err := ParsePerfScope("machine"); err == nil {
 		t.Error("an unknown scope is taken")
 	}
 }
 
 func TestRatioMetricsNameWhatTheCPUCounts(t *testing.T) {
-	opened := metricsOf(DTLBLoads, DTLBLoadMisses, Instructions)
+	opened := metricsOf(DTLBLoads, DTLBLoadMisses, Instructions, WalkUserCycles)
 	for i := range opened {
 		opened[i].Scope = "system wide"
 	}
-	got := ratioMetrics(opened, perf.CPU{Vendor: "AuthenticAMD"})
-	if len(got) != 2 || got[0].ID != DTLBMissPct || !strings.Contains(got[0].Meaning, "first level") || got[1].Scope != "system wide" {
+	got := map[string]Metric{}
+	for _, m := range ratioMetrics(opened, perf.CPU{Vendor: "AuthenticAMD"}) {
+		got[m.ID] = m
+	}
+	if len(got) != 4 || !strings.Contains(got[DTLBMissPct].Meaning, "first level") || got[DTLBMissesPerKInstr].Scope != "system wide" ||
+		got[DTLBMissesPerTxn].Scope != "system wide" || strings.Contains(got[WalkCeilingPct].Meaning, "virtual machine") {
 		t.Errorf("%+v", got)
+	}
+	guest := perf.CPU{Vendor: "GenuineIntel", Family: 6, Model: 0x6a, Hypervisor: true}
+	for _, m := range ratioMetrics(opened, guest) {
+		if m.ID == WalkCeilingPct && !strings.Contains(m.Meaning, "inside this virtual machine it is no bound") {
+			t.Errorf("the ceiling in a virtual machine: %q", m.Meaning)
+		}
 	}
 }

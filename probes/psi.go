@@ -19,7 +19,7 @@ const noPSI = "the kernel has no pressure stall information (Linux 4.20 with CON
 func readPSI(roots Roots) ([]Reading, []Miss, error) {
 	pfs, err := procfs.NewFS(roots.ProcPath())
 	if err != nil {
-		return nil, nil, &Unavailable{What: roots.ProcPath(), Reason: noPSI + ", or /proc is not mounted"}
+		return nil, nil, &Unavailable{What: roots.ProcPath(), State: NotThere, Reason: noPSI + ", or /proc is not mounted"}
 	}
 	var readings []Reading
 	var misses []Miss
@@ -30,7 +30,7 @@ func readPSI(roots Roots) ([]Reading, []Miss, error) {
 		case err != nil:
 			misses = append(misses, missFor(f.id, nil, psiError(path, err)))
 		case s.Some == nil:
-			misses = append(misses, Miss{ID: f.id, Reason: path + " has no line \"some\""})
+			misses = append(misses, Miss{ID: f.id, State: NotThere, Reason: path + " has no line \"some\""})
 		default:
 			readings = append(readings, Reading{ID: f.id, Value: float64(s.Some.Total)})
 		}
@@ -44,6 +44,7 @@ func readPSI(roots Roots) ([]Reading, []Miss, error) {
 func psiError(path string, err error) error {
 	off := &Unavailable{
 		What:   path,
+		State:  NotThere,
 		Reason: noPSI + " or was started with psi=0",
 		Remedy: "start the kernel with psi=1",
 	}

@@ -197,7 +197,7 @@ func (sc *scene) poolRows() []row {
 	if len(pools) == 0 {
 		text := "no huge page pool"
 		if w := sc.why(probes.PoolTotal); len(sc.labels(probes.PoolTotal)) == 0 {
-			text = "huge page pools: " + clean(w.Reason)
+			text = "huge page pools: " + clean(w.Text())
 		}
 		return []row{func(c *canvas, x, y, w int) { c.text(x, y, w, truncate(text, w), stDim) }}
 	}

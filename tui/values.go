@@ -216,7 +216,7 @@ func (sc *scene) valueRow(m probes.Metric, label string) (valueRow, bool) {
 	}
 	for _, miss := range sc.st.Unavailable {
 		if miss.ID == m.ID && label == "" {
-			r.why = "n/a: " + clean(miss.Reason)
+			r.why = clean(miss.Line())
 			return r, true
 		}
 	}

@@ -96,7 +96,7 @@ func (b block) draw(c *canvas, r rect, n int) int {
 	nameW := nameWidth(r.w)
 	c.text(r.x+1, r.y, nameW-1, truncate(b.m.Title, nameW-1), stValue)
 	if b.why.Reason != "" {
-		c.text(r.x+nameW+1, r.y, r.w-nameW-2, truncate("n/a: "+clean(b.why.Reason), r.w-nameW-2), stDim)
+		c.text(r.x+nameW+1, r.y, r.w-nameW-2, truncate(clean(b.why.Line()), r.w-nameW-2), stDim)
 	} else {
 		for i := range min(n, len(b.cells)) {
 			c.right(r.x+nameW+i*(figureW+1), r.y, figureW, b.cells[i].text, b.cells[i].st)

@@ -101,7 +101,7 @@ func unavailable(missing []Missing) error {
 	if i >= len(missing) {
 		return &Unavailable{Reason: "no event could be opened"}
 	}
-	return &Unavailable{Reason: missing[i].Reason, Remedy: missing[i].Remedy}
+	return &Unavailable{State: missing[i].State, Reason: missing[i].Reason, Remedy: missing[i].Remedy}
 }
 
 // openable opens each event alone on one target and closes it again.

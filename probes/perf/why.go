@@ -38,7 +38,10 @@ type Missing struct {
 }
 
 // Unavailable is the error of Open when no event at all can be counted.
-type Unavailable struct{ Reason, Remedy string }
+type Unavailable struct {
+	State          State
+	Reason, Remedy string
+}
 
 // Error returns reason and remedy in one line.
 func (u *Unavailable) Error() string {

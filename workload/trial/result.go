@@ -250,7 +250,7 @@ func observed(run *Run, frames []probes.Frame, s *Summary, transactions float64)
 		case f.OK():
 			o.Counters[m.ID] = counted(m, f, transactions)
 		case !known[m.ID]:
-			o.Unavailable = append(o.Unavailable, probes.Miss{ID: m.ID, Reason: f.Missing})
+			o.Unavailable = append(o.Unavailable, probes.MissOf(m.ID, f.Missing))
 		}
 	}
 	if f := s.Get(probes.PageTables); f.OK() {
