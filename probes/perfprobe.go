@@ -331,17 +331,6 @@ func perfMisses(opened []Metric, missing []perf.Missing, err error) []Miss {
 // PerfName is the name of the probe that OpenPerf returns.
 const PerfName = "perf"
 
-// WholeMachine tells whether a probe of OpenPerf counts the whole machine, not
-// one server's processes.
-func WholeMachine(p Probe) bool {
-	for _, m := range p.Metrics() {
-		if m.Scope != perf.System().String() {
-			return false
-		}
-	}
-	return true
-}
-
 // CountingScope says whose kernel events are counted.
 type CountingScope struct {
 	Scope string `json:"scope"` // "system wide"
@@ -357,6 +346,9 @@ func (c CountingScope) String() string {
 	}
 	return c.Scope + "; " + c.Why
 }
+
+// WholeMachine tells whether every process of the machine is counted.
+func (c CountingScope) WholeMachine() bool { return c.Scope == perf.System().String() }
 
 // ScopeOf is the scope of a probe of OpenPerf; empty for another probe.
 func ScopeOf(p Probe) CountingScope {

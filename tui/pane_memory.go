@@ -14,7 +14,8 @@ import (
 // else that runs. Where the server's are not known the machine's stand alone.
 func (sc *scene) faultsPane() pane {
 	p := pane{title: "Page faults/s", metrics: []string{
-		probes.ServerPageFaults, probes.PageFaults, probes.PageFaultsMinor, probes.PageFaultsMajor, probes.ContextSwitches, probes.TLBShootdowns}}
+		probes.ServerPageFaults, probes.PageFaults, probes.PageFaultsMinor, probes.PageFaultsMajor, probes.ServerPageFaultsPerTxn,
+		probes.PageFaultsPerTxn, probes.ContextSwitches, probes.TLBShootdowns}}
 	id, name := probes.ServerPageFaults, "server "
 	comparing := sc.st.Compare && sc.st.Baseline != nil
 	if !sc.has(id) || comparing && !sc.comparable(id) {

@@ -148,6 +148,10 @@ func unitText(m probes.Metric) string {
 	switch {
 	case m.Unit == "kB" || m.Unit == "%" || m.Unit == "" || m.ID == probes.DTLBMissesPerKInstr:
 		return "" // the figure or the name carries it
+	case probes.PerTransaction(m.ID) && m.Unit != "µs/txn":
+		return "" // the name carries it
+	case probes.PerTransaction(m.ID):
+		return "µs"
 	case m.Kind == probes.Counter && m.Unit == "s":
 		return "CPUs" // seconds per second
 	case m.Kind == probes.Counter && (m.Unit == "µs" || m.Unit == "ms" || m.Unit == "bytes"):

@@ -124,6 +124,15 @@ func (sc *scene) explain(p pane) []block {
 			}
 			continue
 		}
+		switch {
+		case id == probes.WalkCeilingPct && now.OK():
+			m.Meaning = sentence(probes.WalkCeilingText(now.V, sc.st.Host)) + "."
+		case probes.PerTransaction(id) && now.OK():
+			m.Meaning = sc.perTransaction()
+		}
+		if c := sc.st.Counting; c.Why != "" && m.Scope == c.Scope {
+			m.Scope = c.String()
+		}
 		have = append(have, block{m: m, cells: sc.figures(m, "", now), share: now.RunningPct})
 		for _, label := range p.labels {
 			lm := m
@@ -138,6 +147,14 @@ func (sc *scene) explain(p pane) []block {
 			cells: []fig{{percent(sc.last.OwnCPUPct), stOne, 0}}})
 	}
 	return append(have, lack...)
+}
+
+// perTransaction says whose transactions were counted.
+func (sc *scene) perTransaction() string {
+	if sc.last.Transacted() == probes.TPS {
+		return "Per transaction of the load."
+	}
+	return "Per transaction of the whole server, pgtlb's own included; no load of pgtlb's runs."
 }
 
 // figures are the cells of a block.
