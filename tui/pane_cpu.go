@@ -84,7 +84,7 @@ func (sc *scene) cyclesPane() pane {
 		p.chart.stack, p.chart.nice = false, nil
 		p.chart.lines = append(p.chart.lines, sc.baseline(user, ""), sc.baseline(kernel, ""))
 		if u.OK() {
-			p.foot = sc.nowFig(u, probes.Short, stOne, "user ", 9)
+			p.foot = append(p.foot, sc.nowFig(u, probes.Short, stOne, "user ", 9)...)
 		}
 		return p
 	}
