@@ -265,21 +265,7 @@ func ownCgroup(t *testing.T) string {
 	if os.Geteuid() != 0 {
 		t.Skip("need: root, to make a cgroup")
 	}
-	b, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	mount := ""
-	for line := range strings.Lines(string(b)) {
-		before, after, _ := strings.Cut(line, " - ")
-		f := strings.Fields(before)
-		switch {
-		case strings.HasPrefix(after, "cgroup2 ") && mount == "" && f[3] == "/":
-			mount = f[4]
-		case strings.HasPrefix(after, "cgroup ") && strings.Contains(after, "perf_event"):
-			mount = f[4]
-		}
-	}
+	mount := eventCgroups(t)
 	if mount == "" {
 		t.Skip("need: a cgroup hierarchy that counts events")
 	}
@@ -300,6 +286,27 @@ func ownCgroup(t *testing.T) string {
 		}
 	})
 	return dir
+}
+
+// eventCgroups is where the cgroups are by which this kernel counts events; empty where there are none.
+func eventCgroups(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mount := ""
+	for line := range strings.Lines(string(b)) {
+		before, after, _ := strings.Cut(line, " - ")
+		f := strings.Fields(before)
+		switch {
+		case strings.HasPrefix(after, "cgroup2 ") && mount == "" && f[3] == "/":
+			mount = f[4]
+		case strings.HasPrefix(after, "cgroup ") && strings.Contains(after, "perf_event"):
+			mount = f[4]
+		}
+	}
+	return mount
 }
 
 // enter moves a process into a cgroup.

@@ -70,6 +70,9 @@ func (s *Set) open(events []Event) ([]Missing, error) {
 	if err != nil {
 		return nil, &Unavailable{Reason: err.Error()}
 	}
+	if err := s.countable(ts[0]); err != nil {
+		return nil, err
+	}
 	want, missing := s.openable(events, ts[0])
 	if len(want) == 0 {
 		return missing, nil
@@ -92,6 +95,23 @@ func (s *Set) open(events []Event) ([]Missing, error) {
 		return missing, err
 	}
 	return append(missing, s.trim(want)...), nil
+}
+
+// countable tests whether the kernel can count events by the scope's cgroup at all: the answer would otherwise look like
+// that of an event which is not there.
+func (s *Set) countable(t target) error {
+	if !t.cgroup {
+		return nil
+	}
+	m, err := openMembers([]Event{s.events[PageFaults]}, t, s.how)
+	switch toErrno(err) {
+	case unix.EBADF, unix.EINVAL, unix.ENOENT:
+		return &Unavailable{State: NotThere,
+			Reason: "the kernel cannot count events by cgroup (built without CONFIG_CGROUP_PERF), or " + s.opts.Scope.Cgroup +
+				" has no perf_event controller",
+			Remedy: "count system wide or the server's processes"}
+	}
+	return m.close() // for another reason not to open there is a Missing
 }
 
 // unavailable makes the first reason that stands in the user's way an error.

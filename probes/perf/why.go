@@ -106,12 +106,6 @@ func Diagnose(f Facts, e Event, errno syscall.Errno) Missing {
 	if errno == syscall.EACCES && e.Hardware() && f.noPMU() {
 		errno = f.CyclesUser
 	}
-	if f.Scope.Cgroup != "" && (errno == syscall.EBADF || errno == syscall.EINVAL) {
-		m.State, m.Reason = NotThere, "the kernel cannot count events by cgroup (built without CONFIG_CGROUP_PERF), or "+
-			f.Scope.Cgroup+" is no cgroup of its perf_event controller"
-		m.Remedy = "count system wide or the server's processes"
-		return m
-	}
 	switch errno {
 	case syscall.ENOSYS, syscall.EPERM:
 		m.State, m.Reason, m.Remedy = blocked(f, errno)
