@@ -71,26 +71,40 @@ type perfProbe struct {
 // metric that is not there why not. Left to choose, it takes the widest scope that
 // is permitted and has room for all events; ScopeOf says which and why.
 func OpenPerf(ctx context.Context, roots Roots, scope PerfScope, postmasterPid int) (Probe, []Miss) {
-	if scope != PerfAuto {
-		p, misses := openScope(ctx, roots, scope, postmasterPid)
-		if p == nil {
-			return nil, misses
-		}
-		return p, misses
+	scopes := []PerfScope{scope}
+	if scope == PerfAuto {
+		scopes = autoScopes(roots, postmasterPid)
 	}
-	best, misses := openScope(ctx, roots, PerfSystem, postmasterPid)
-	if best != nil && best.short == "" || postmasterPid == 0 {
-		if best == nil {
-			return nil, misses
-		}
-		return best, misses
+	p, misses := widest(scopes, func(s PerfScope) (*perfProbe, []Miss) { return openScope(ctx, roots, s, postmasterPid) })
+	if p == nil {
+		return nil, misses
 	}
+	return p, misses
+}
+
+// autoScopes are the scopes to choose from, the widest first.
+func autoScopes(roots Roots, postmasterPid int) []PerfScope {
+	switch {
+	case postmasterPid == 0:
+		return []PerfScope{PerfSystem}
+	case hasOwnCgroup(roots, postmasterPid):
+		return []PerfScope{PerfSystem, PerfCgroup, PerfServer}
+	}
+	return []PerfScope{PerfSystem, PerfServer}
+}
+
+// widest opens the first of the scopes that counts all events there are. Where
+// descriptors are short in each, it takes the one that gives up the fewest events.
+// The misses are those of the scope taken, or of the first where none opens: what
+// helps there helps the others.
+func widest(scopes []PerfScope, open func(PerfScope) (*perfProbe, []Miss)) (*perfProbe, []Miss) {
+	best, misses := open(scopes[0])
 	why := narrowed(best, misses)
-	for _, scope := range []PerfScope{PerfCgroup, PerfServer} {
-		if scope == PerfCgroup && !hasOwnCgroup(roots, postmasterPid) {
-			continue
+	for _, scope := range scopes[1:] {
+		if best != nil && best.short == "" {
+			break
 		}
-		p, more := openScope(ctx, roots, scope, postmasterPid)
+		p, more := open(scope)
 		switch {
 		case p == nil:
 		case best == nil || len(p.metrics) > len(best.metrics):
@@ -101,9 +115,6 @@ func OpenPerf(ctx context.Context, roots Roots, scope PerfScope, postmasterPid i
 			p.drop()
 		}
 	}
-	if best == nil {
-		return nil, misses // the widest scope's remedy helps all
-	}
 	return best, misses
 }
 
@@ -111,6 +122,9 @@ func OpenPerf(ctx context.Context, roots Roots, scope PerfScope, postmasterPid i
 func narrowed(system *perfProbe, misses []Miss) string {
 	if system != nil {
 		return "not system wide: " + system.short
+	}
+	if len(misses) == 0 {
+		return ""
 	}
 	why := "not system wide: " + misses[0].Reason
 	if misses[0].Remedy != "" {

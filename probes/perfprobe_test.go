@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -121,6 +122,70 @@ func TestPerfMissesOfOneVendorOnly(t *testing.T) {
 		if got := perfMisses(c.opened, c.missing, c.err); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
+	}
+}
+
+func TestWidestScope(t *testing.T) {
+	const noRight = "counting system wide needs CAP_PERFMON while kernel.perf_event_paranoid is 2"
+	const fewFiles = "1408 file descriptors are needed for all events, there is room for 700"
+	denied := []Miss{{ID: PageFaults, State: NoPermission, Reason: noRight, Remedy: "setcap"}}
+	probe := func(short string, ids ...string) *perfProbe {
+		return &perfProbe{set: &perf.Set{}, short: short, metrics: metricsOf(ids...)}
+	}
+	for _, c := range []struct {
+		name   string
+		opens  map[PerfScope]*perfProbe
+		asked  []PerfScope
+		taken  PerfScope // PerfAuto for none
+		why    string
+		misses int
+	}{
+		{"permitted", map[PerfScope]*perfProbe{PerfSystem: probe("", PageFaults), PerfServer: probe("", PageFaults)},
+			[]PerfScope{PerfSystem}, PerfSystem, "", 0},
+		{"not permitted", map[PerfScope]*perfProbe{PerfServer: probe("", PageFaults)},
+			[]PerfScope{PerfSystem, PerfCgroup, PerfServer}, PerfServer, "not system wide: " + noRight + " (setcap)", 0},
+		{"not permitted, but the cgroup", map[PerfScope]*perfProbe{PerfCgroup: probe("", PageFaults), PerfServer: probe("", PageFaults)},
+			[]PerfScope{PerfSystem, PerfCgroup}, PerfCgroup, "not system wide: " + noRight + " (setcap)", 0},
+		{"too few descriptors for the machine", map[PerfScope]*perfProbe{PerfSystem: probe(fewFiles, PageFaults),
+			PerfCgroup: probe(fewFiles, PageFaults), PerfServer: probe("", PageFaults, CyclesUser)},
+			[]PerfScope{PerfSystem, PerfCgroup, PerfServer}, PerfServer, "not system wide: " + fewFiles, 0},
+		{"too few descriptors for each", map[PerfScope]*perfProbe{PerfSystem: probe(fewFiles, PageFaults, CyclesUser), PerfServer: probe(fewFiles, PageFaults)},
+			[]PerfScope{PerfSystem, PerfCgroup, PerfServer}, PerfSystem, "", 0},
+		{"nothing", nil, []PerfScope{PerfSystem, PerfCgroup, PerfServer}, PerfAuto, "", 1},
+	} {
+		var asked []PerfScope
+		got, misses := widest([]PerfScope{PerfSystem, PerfCgroup, PerfServer}, func(s PerfScope) (*perfProbe, []Miss) {
+			asked = append(asked, s)
+			if p := c.opens[s]; p != nil {
+				return p, nil
+			}
+			return nil, denied
+		})
+		if got != c.opens[c.taken] || len(misses) != c.misses || !slices.Equal(asked, c.asked) {
+			t.Errorf("%s: %+v, misses %v, asked %v", c.name, got, misses, asked)
+		}
+		if got != nil && got.why != c.why {
+			t.Errorf("%s: %q, want %q", c.name, got.why, c.why)
+		}
+	}
+}
+
+// The root cgroup holds every process: that is no scope of a server's.
+func TestPerfOfTheRootCgroup(t *testing.T) {
+	roots := Roots{Proc: filepath.Join(t.TempDir(), "proc")}
+	stat := "77 (postgres) S 1 77 77 0 -1 4194560 1 0 0 0 1 1 0 0 20 0 1 0 4000 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n"
+	for path, text := range map[string]string{"77/cgroup": "0::/\n", "77/stat": stat, "self/cgroup": "0::/\n", "self/mountinfo": onlyV2} {
+		file := roots.ProcPath(path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, misses := OpenPerf(t.Context(), roots, PerfCgroup, 77)
+	if p != nil || len(misses) == 0 || misses[0].State != NotThere || !strings.Contains(misses[0].Reason, "root cgroup") {
+		t.Errorf("%v, %+v", p, misses)
+	}
+	if got := autoScopes(roots, 77); !slices.Equal(got, []PerfScope{PerfSystem, PerfServer}) {
+		t.Errorf("to choose from: %v", got)
 	}
 }
 
