@@ -16,7 +16,7 @@ func unavailable(meta Meta, frames []probes.Frame, s *Summary) []probes.Miss {
 	seen := map[string]bool{}
 	add := func(ms []probes.Miss) {
 		for _, m := range ms {
-			if !seen[m.ID] && !s.Get(m.ID).OK() {
+			if !seen[m.ID] && !s.Get(m.ID).OK() && !probes.PerTransaction(m.ID) { // their counters are named
 				seen[m.ID] = true
 				out = append(out, m)
 			}
@@ -46,7 +46,7 @@ func gaps(frames []probes.Frame, s *Summary) []Gap {
 	from, to, _ := LoadWindow(frames)
 	for i := from; i < to; i++ {
 		for _, m := range frames[i].Misses {
-			if !s.Get(m.ID).OK() {
+			if !s.Get(m.ID).OK() || probes.PerTransaction(m.ID) {
 				continue
 			}
 			at := slices.IndexFunc(out, func(g Gap) bool { return g.Metric == m.ID })

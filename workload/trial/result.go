@@ -251,7 +251,7 @@ func observed(run *Run, frames []probes.Frame, s *Summary, transactions float64)
 		case !measured || ofLoad(m.ID):
 		case f.OK():
 			o.Counters[m.ID] = counted(m, f, transactions)
-		case !known[m.ID]:
+		case !known[m.ID] && !probes.PerTransaction(m.ID): // their counters are named
 			o.Unavailable = append(o.Unavailable, probes.MissOf(m.ID, f.Missing))
 		}
 	}
