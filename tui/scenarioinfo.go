@@ -49,7 +49,7 @@ func (s *scenarios) drawInfo(c *canvas, r rect, l *trial.LoadState) {
 	if l.Apdex != nil {
 		right = []fig{{apdexText(l.Apdex), apdexStyle(l.Apdex), 0}}
 	}
-	in := s.pane(c, r, false, []fig{{clean(l.Name), stTitle, 0}}, right)
+	in := part(c, r, false, []fig{{clean(l.Name), stTitle, 0}}, right)
 	list := infoLines(l, in.w)
 	first := min(s.line, max(0, len(list)-in.h))
 	drawParas(c, in, list, first)
