@@ -26,7 +26,7 @@ var allowed = map[string][]string{
 	"workload/wire":      {"probes"},
 	"workload/lab":       {"probes"},
 	"workload/verdict":   {},
-	"workload/trial":     {"probes", "probes/doctor", "workload", "workload/script", "workload/lab"},
+	"workload/trial":     {"probes", "probes/doctor", "workload", "workload/script", "workload/lab", "workload/verdict"},
 	"workload/calibrate": {"probes", "workload", "workload/script", "workload/wire", "workload/lab", "workload/trial"},
 	"tui":                {"probes", "probes/doctor", "workload", "workload/trial"},
 	"cmd/pgtlb":          {"probes", "probes/doctor", "workload", "workload/script", "workload/lab", "workload/trial", "workload/calibrate", "tui"},

@@ -86,11 +86,7 @@ func (m *markdown) surroundings(r Report) {
 		m.heading("Checks")
 		var lines []string
 		for _, a := range r.Audit {
-			mark := "ok: "
-			if !a.OK {
-				mark = "WARNING: "
-			}
-			lines = append(lines, mark+a.Text)
+			lines = append(lines, a.String())
 		}
 		m.list(lines)
 	}
@@ -187,21 +183,15 @@ func barsText(kB []uint64) string {
 // table writes rows whose columns are aligned as "l" and "r" say; the first row
 // is the head.
 func (m *markdown) table(rows [][]string, align string) {
-	width := make([]int, len(align))
 	for _, row := range rows {
 		for i := range row {
 			row[i] = mdText(row[i])
-			width[i] = max(width[i], utf8.RuneCountInString(row[i]), 3)
 		}
 	}
+	width := columnWidths(rows, len(align))
 	for n, row := range rows {
 		for i, cell := range row {
-			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
-			if align[i] == 'r' {
-				m.WriteString("| " + pad + cell + " ")
-			} else {
-				m.WriteString("| " + cell + pad + " ")
-			}
+			m.WriteString("| " + padded(cell, width[i], align[i] == 'r') + " ")
 		}
 		m.WriteString("|\n")
 		if n == 0 {
@@ -209,6 +199,26 @@ func (m *markdown) table(rows [][]string, align string) {
 		}
 	}
 	m.WriteString("\n")
+}
+
+// columnWidths are what the widest cell of each column takes, at least 3.
+func columnWidths(rows [][]string, columns int) []int {
+	width := make([]int, columns)
+	for _, row := range rows {
+		for i, cell := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(cell), 3)
+		}
+	}
+	return width
+}
+
+// padded fills a cell up with blanks.
+func padded(cell string, width int, right bool) string {
+	pad := strings.Repeat(" ", max(0, width-utf8.RuneCountInString(cell)))
+	if right {
+		return pad + cell
+	}
+	return cell + pad
 }
 
 func (m *markdown) rule(width []int, align string) {

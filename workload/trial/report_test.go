@@ -118,11 +118,11 @@ func TestReportOfThePublishedPair(t *testing.T) {
 		t.Errorf("verdict is %q", r.Verdict)
 	}
 	for _, a := range r.Audit {
-		if !a.OK {
+		if !a.OK && a.Text != "one run per arm: undecided" {
 			t.Errorf("the published pair fails a check: %s", a.Text)
 		}
 	}
-	if len(r.Audit) != 3 || r.Varied != "pages: 4kB → 2MB" {
+	if len(r.Audit) != 6 || r.Varied != "pages: 4kB → 2MB" {
 		t.Errorf("%d checks, varied %q", len(r.Audit), r.Varied)
 	}
 }

@@ -1,0 +1,179 @@
+package trial
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"pgtlb/probes"
+)
+
+// comparisonTable is a candidate's table in words, with its head and alignment. It
+// is the same on the plain screen, in Markdown and in HTML.
+func comparisonTable(c *Comparison, cand string, all bool) (table [][]string, align string) {
+	table = [][]string{{"", c.Arms[0].Name, cand, "difference", "95 % interval", "p", "verdict"}}
+	for _, r := range c.rowsOf(cand, all) {
+		table = append(table, []string{r.TitleText(), r.EstimateText(r.Base), r.EstimateText(r.Cand), brief(r.Difference), r.Interval, r.PText(), r.Verdict.Text()})
+	}
+	return table, "lrrrrrl"
+}
+
+// rowsOf are a candidate's rows that are printed, or all.
+func (c *Comparison) rowsOf(cand string, all bool) []Row {
+	if !all {
+		return c.Table(cand)
+	}
+	var out []Row
+	for _, r := range c.Rows {
+		if r.CandName == cand {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// TitleText is the metric's title, marked where it is the primary one.
+func (r Row) TitleText() string {
+	if r.Primary {
+		return r.Title + " (primary)"
+	}
+	return r.Title
+}
+
+// EstimateText writes an arm's median.
+func (r Row) EstimateText(e Estimate) string {
+	m, ok := probes.Lookup(r.Metric)
+	if e.Center == nil || !ok {
+		return "n/a"
+	}
+	return Level(m, *e.Center)
+}
+
+// PText writes p, or nothing where there is none.
+func (r Row) PText() string {
+	if r.P == nil {
+		return ""
+	}
+	return PText(*r.P)
+}
+
+// Design says how the runs were held against each other, and what they can show at
+// best.
+func (c *Comparison) Design(cand string) string {
+	for _, r := range c.Rows {
+		if r.CandName != cand || !r.Primary || r.SmallestP == nil {
+			continue
+		}
+		how := c.count(r.N)
+		if !c.Paired && r.N > 1 {
+			how = fmt.Sprintf("%d and %d runs, not paired", c.runs(c.Arms[0].Name), c.runs(cand))
+		}
+		text := how + ": the smallest p that they can give is " + PText(*r.SmallestP)
+		if r.NoiseFloorPct != nil {
+			text += fmt.Sprintf("; noise floor of %s %s %%", r.Title, probes.Number(*r.NoiseFloorPct))
+		}
+		return text + fmt.Sprintf("; same means within %s %%", probes.Number(c.MarginPct))
+	}
+	return ""
+}
+
+func (c *Comparison) runs(arm string) int {
+	for _, a := range c.Arms {
+		if a.Name == arm {
+			return a.Runs
+		}
+	}
+	return 0
+}
+
+// Notes are the remarks on a candidate's rows, each with its metric.
+func (c *Comparison) Notes(cand string, all bool) []string {
+	var out []string
+	for _, r := range c.rowsOf(cand, all) {
+		if r.Note != "" {
+			out = append(out, r.Title+": "+r.Note)
+		}
+	}
+	return out
+}
+
+// WriteText writes a comparison for a plain screen: the verdict, the warnings, a
+// table for each candidate, the background and the checks. all prints every metric.
+func (c *Comparison) WriteText(w io.Writer, all bool) error {
+	var m markdown
+	m.WriteString(probes.Clean(c.Sentence) + "\n")
+	if c.Varied != "" {
+		m.WriteString("varied: " + probes.Clean(c.Varied) + "\n")
+	}
+	m.WriteString("\n")
+	m.plainList("Warnings", c.Warnings)
+	for _, arm := range c.Arms[1:] {
+		if d := c.Design(arm.Name); d != "" {
+			m.WriteString(arm.Name + " against " + c.Arms[0].Name + ", " + d + "\n\n")
+		}
+		table, align := comparisonTable(c, arm.Name, all)
+		m.plainTable(table, align)
+		m.plainList("Notes", c.Notes(arm.Name, all))
+	}
+	if len(c.Background) > 0 {
+		m.WriteString("Background\n")
+		for _, arm := range c.Arms[1:] {
+			m.plainTable(backgroundTable(c, arm.Name))
+		}
+	}
+	var checks []string
+	for _, a := range c.Audit {
+		checks = append(checks, a.String())
+	}
+	m.plainList("Checks", checks)
+	if _, err := io.WriteString(w, strings.TrimRight(m.String(), "\n")+"\n"); err != nil {
+		return fmt.Errorf("writing the comparison: %w", err)
+	}
+	return nil
+}
+
+// String is a check with its outcome.
+func (a AuditLine) String() string {
+	if a.OK {
+		return "ok: " + a.Text
+	}
+	return "WARNING: " + a.Text
+}
+
+// backgroundTable is what went on beside a candidate's runs and the base's.
+func backgroundTable(c *Comparison, cand string) (table [][]string, align string) {
+	table = [][]string{{"", c.Arms[0].Name, cand}}
+	for _, b := range c.Background {
+		if b.CandName == cand {
+			table = append(table, []string{b.What, b.text(b.Base), b.text(b.Cand)})
+		}
+	}
+	return table, "lrr"
+}
+
+func (m *markdown) plainList(title string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	m.WriteString(title + "\n")
+	for _, l := range lines {
+		m.WriteString("  - " + probes.Clean(l) + "\n")
+	}
+	m.WriteString("\n")
+}
+
+// plainTable writes aligned columns without rules.
+func (m *markdown) plainTable(rows [][]string, align string) {
+	width := columnWidths(rows, len(align))
+	for _, row := range rows {
+		line := ""
+		for i, cell := range row {
+			if i > 0 {
+				line += "  "
+			}
+			line += padded(probes.Clean(cell), width[i], align[i] == 'r')
+		}
+		m.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	m.WriteString("\n")
+}
