@@ -23,6 +23,9 @@ func ArmOf(run *Run) Arm {
 // summaryOf is Summarize with the reasons why metrics could not be opened.
 func summaryOf(meta Meta, frames []probes.Frame) *Summary {
 	s := Summarize(frames)
+	if meta.ByHand != nil {
+		s = meta.ByHand.summary()
+	}
 	for _, u := range meta.Unavailable {
 		k := probes.Key{ID: u.ID}
 		if f, there := s.Figures[k]; !there || !f.OK() {
