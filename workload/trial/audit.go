@@ -35,6 +35,25 @@ func Audit(a Arm) []AuditLine {
 			fmt.Sprintf("cycles: user + kernel = %s/s, counted together %s/s", probes.Short(sum), probes.Short(all.Value)),
 			"the counter groups did not see the same work"))
 	}
+	return append(out, windowLines(a)...)
+}
+
+// windowLines tell where counters and load cover different times: per second they
+// can be held against each other, in totals not.
+func windowLines(a Arm) []AuditLine {
+	if h := a.Meta.ByHand; h != nil {
+		text := fmt.Sprintf("windows: %s of counters beside %s of load", Seconds(h.CounterWindowS), Seconds(h.LoadS))
+		if h.CounterWindowS == h.LoadS {
+			return []AuditLine{{Text: text, OK: true}}
+		}
+		return []AuditLine{{Text: text + ": only rates per second may be held against the load, and the rest of the load was not counted"}}
+	}
+	var out []AuditLine
+	for _, id := range []string{probes.PageFaults, probes.ServerPageFaults, probes.CyclesUser, probes.CyclesKernel, probes.DTLBLoads} {
+		if f := a.Summary.Get(id); f.OK() && f.Uncovered > 0 {
+			out = append(out, AuditLine{Text: fmt.Sprintf("windows: %s cover %s of %s of load", metricTitle(id), Seconds(a.Summary.Seconds-f.Uncovered), Seconds(a.Summary.Seconds))})
+		}
+	}
 	return out
 }
 

@@ -105,6 +105,12 @@ func (m *armSet) beside(b beside) *float64 {
 	return finite(verdict.Center(values).Center)
 }
 
+// BaseText and CandText write the row's figures.
+func (r BackgroundRow) BaseText() string { return r.text(r.Base) }
+
+// CandText is BaseText of the candidate.
+func (r BackgroundRow) CandText() string { return r.text(r.Cand) }
+
 // text writes one of the row's figures.
 func (r BackgroundRow) text(v *float64) string {
 	if v == nil {

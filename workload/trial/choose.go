@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -125,40 +124,22 @@ func armNames(arms []ArmRuns) []string {
 // experiment reads the runs of an experiment; none where no run is of one by that
 // name.
 func (s *Store) experiment(name string) ([]ArmRuns, error) {
-	entries, err := s.entries()
+	list, err := s.List()
 	if err != nil {
-		return nil, fmt.Errorf("looking for experiment %s: %w", name, err)
+		return nil, err
 	}
 	var runs []*Run
-	for _, e := range entries {
-		if !e.Type().IsRegular() || !strings.HasSuffix(e.Name(), Extension) || strings.HasPrefix(e.Name(), ".") {
+	for _, info := range list {
+		if info.Step == nil || info.Step.Experiment != name {
 			continue
 		}
-		path := filepath.Join(s.dir, e.Name())
-		if step := stepOf(path); step == nil || step.Experiment != name {
-			continue
-		}
-		run, err := Read(path)
+		run, err := Read(info.Path)
 		if err != nil {
 			return nil, err
 		}
 		runs = append(runs, run)
 	}
 	return armsOf(inTime(runs), func(r *Run) string { return r.Meta.Step.Arm }), nil
-}
-
-// stepOf reads the step of a run file; nil for what is none, or unreadable.
-func stepOf(path string) *StepMeta {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	meta, err := readHeader(newLineReader(f))
-	if err != nil {
-		return nil
-	}
-	return meta.Step
 }
 
 // armsOf groups runs by a name, in the order of the first of each.
@@ -211,10 +192,10 @@ func Grouped(runs []*Run, by string) ([]ArmRuns, error) {
 // day counts from Monday.
 func day(a ArmRuns) time.Weekday { return (a.Runs[0].Meta.Created.Local().Weekday() + 6) % 7 }
 
-// tagOf is what a person called a run; the note where it has no tag.
+// tagOf are a run's tags.
 func tagOf(r *Run) string {
-	if r.Meta.Note == "" {
+	if len(r.Tags) == 0 {
 		return "(no tag)"
 	}
-	return r.Meta.Note
+	return strings.Join(r.Tags, " ")
 }

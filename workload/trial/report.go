@@ -21,7 +21,13 @@ type Report struct {
 	Verdict  string `json:"verdict,omitempty"`
 	Varied   string `json:"varied,omitempty"`
 	// Paired tells whether there is a baseline.
-	Paired      bool          `json:"paired"`
+	Paired bool `json:"paired"`
+	// Many tells that arms of several runs are compared. Rows is then empty, and
+	// charts, parts and surroundings are of the two runs that Pictured names.
+	Many        bool          `json:"many,omitempty"`
+	Pictured    string        `json:"pictured,omitempty"`
+	Dots        *Dots         `json:"dots,omitempty"`
+	Key         []ReportRow   `json:"-"` // the figures written large at the top
 	Rows        []ReportRow   `json:"rows"`
 	Steady      Steady        `json:"filling_and_steady"`
 	Charts      []Chart       `json:"charts"`
@@ -117,6 +123,7 @@ func buildReport(cand, base *Run, cmp *Comparison) Report {
 	r.Facts = facts(b, c, cand, base)
 	r.Settings = settingRows(meta, r.Baseline)
 	r.Sources = sources(r.Rows, metrics)
+	r.Key = keyRows(r)
 	return r
 }
 

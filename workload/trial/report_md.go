@@ -3,6 +3,7 @@ package trial
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -19,9 +20,15 @@ func WriteMarkdown(w io.Writer, r Report) error {
 		m.line("**" + mdText(r.Verdict) + "**")
 	}
 	m.list(r.Warnings)
-	m.heading("Result")
-	m.table(resultTable(r.Rows, r.Paired))
-	m.notes(r.Rows)
+	if r.Many {
+		m.arms(r.Comparison)
+		m.dots(r.Dots)
+		m.line("What follows is " + mdText(r.Pictured) + ".")
+	} else {
+		m.heading("Result")
+		m.table(resultTable(r.Rows, r.Paired))
+		m.notes(r.Rows)
+	}
 	m.heading("Filling of page tables and steady state")
 	m.list(r.Steady.Notes)
 	if len(r.Steady.Filling) > 0 {
@@ -139,6 +146,41 @@ func (m *markdown) list(lines []string) {
 	if len(lines) > 0 {
 		m.WriteString("\n")
 	}
+}
+
+// arms writes the table of each candidate, with what it is judged by.
+func (m *markdown) arms(c *Comparison) {
+	for _, arm := range c.Arms[1:] {
+		m.heading(arm.Name + " against " + c.Arms[0].Name)
+		if d := c.Design(arm.Name); d != "" {
+			m.line(mdText(d) + ".")
+		}
+		m.table(comparisonTable(c, arm.Name, false))
+		m.list(c.Notes(arm.Name, false))
+	}
+	if len(c.Background) > 0 {
+		m.heading("Background")
+		for _, arm := range c.Arms[1:] {
+			m.table(backgroundTable(c, arm.Name))
+		}
+	}
+}
+
+// dots lists the runs of a plot.
+func (m *markdown) dots(d *Dots) {
+	if d == nil {
+		return
+	}
+	m.heading("All runs in the order of time")
+	rows := [][]string{{"run", "arm", "block", d.Title}}
+	for _, p := range d.Points {
+		block := "-"
+		if p.Block > 0 {
+			block = strconv.Itoa(p.Block)
+		}
+		rows = append(rows, []string{p.Run, d.Arms[p.Arm], block, probes.Number(p.Value)})
+	}
+	m.table(rows, "llrr")
 }
 
 // notes writes the notes of the rows that have one, each with its row's title.

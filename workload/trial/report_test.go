@@ -78,7 +78,9 @@ func withoutPMU() (cand, base *Run) {
 
 func TestReportGoldens(t *testing.T) {
 	cand, base := withoutPMU()
+	arms := measuredExperiment()
 	for name, r := range map[string]Report{
+		"experiment": BuildArmsReport(arms[0], arms[1:], mustCompare(t, arms[0], arms[1:]...)),
 		"published": BuildReport(published2MB().run(), published4kB().run()),
 		"alone":     BuildReport(published4kB().run(), nil),
 		"no-pmu":    BuildReport(cand, base),
