@@ -170,8 +170,8 @@ func (q question) words(r *Row, o verdict.Outcome, middle float64, ratio bool) {
 	}
 	say := func(v float64) Diff { return Difference(q.metric, Figure{Value: middle}, Figure{Value: v}) }
 	r.Difference = say(center).Long
-	if i.Finite() {
-		r.Interval = say(on(i.Lo)).Text + " … " + say(on(i.Hi)).Text
+	if lo, hi := say(on(i.Lo)), say(on(i.Hi)); i.Finite() && middle > 0 {
+		r.Interval = lo.Text + " … " + hi.Text
 	}
 }
 
@@ -205,7 +205,7 @@ func (q question) verdict(r *Row, o verdict.Outcome) {
 	}
 	if q.metric.Better == probes.Neither && r.Verdict != TooFewRuns {
 		if r.Verdict == Better || r.Verdict == Worse {
-			r.note(fmt.Sprintf("differs (p %s); neither side is the better one", PText(o.P)))
+			r.note("differs; neither side is the better one")
 		}
 		r.Verdict = NotApplicable
 	}

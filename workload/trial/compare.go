@@ -257,9 +257,6 @@ func (c *Comparison) adjust() {
 		}
 		for k, adjusted := range verdict.Holm(p) {
 			c.Rows[at[k]].PAdjusted = &adjusted
-			if r := &c.Rows[at[k]]; (r.Verdict == Better || r.Verdict == Worse) && adjusted > verdict.Usual(0).Alpha {
-				r.note(fmt.Sprintf("p is %s of its own, %s adjusted for %d questions asked at once", PText(*r.P), PText(adjusted), len(p)))
-			}
 		}
 	}
 }

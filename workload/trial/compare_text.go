@@ -6,16 +6,17 @@ import (
 	"strings"
 
 	"pgtlb/probes"
+	"pgtlb/workload/verdict"
 )
 
 // comparisonTable is a candidate's table in words, with its head and alignment. It
 // is the same on the plain screen, in Markdown and in HTML.
 func comparisonTable(c *Comparison, cand string, all bool) (table [][]string, align string) {
-	table = [][]string{{"", c.Arms[0].Name, cand, "difference", "95 % interval", "p", "verdict"}}
+	table = [][]string{{"", "verdict", "difference", "95 % interval", "p", "adjusted", c.Arms[0].Name, cand}}
 	for _, r := range c.rowsOf(cand, all) {
-		table = append(table, []string{r.TitleText(), r.EstimateText(r.Base), r.EstimateText(r.Cand), brief(r.Difference), r.Interval, r.PText(), r.Verdict.Text()})
+		table = append(table, []string{r.TitleText(), r.Verdict.Text(), brief(r.Difference), r.Interval, pText(r.P), pText(r.PAdjusted), r.EstimateText(r.Base), r.EstimateText(r.Cand)})
 	}
-	return table, "lrrrrrl"
+	return table, "llrrrrrr"
 }
 
 // rowsOf are a candidate's rows that are printed, or all.
@@ -49,12 +50,12 @@ func (r Row) EstimateText(e Estimate) string {
 	return Level(m, *e.Center)
 }
 
-// PText writes p, or nothing where there is none.
-func (r Row) PText() string {
-	if r.P == nil {
+// pText writes p, or nothing where there is none.
+func pText(p *float64) string {
+	if p == nil {
 		return ""
 	}
-	return PText(*r.P)
+	return PText(*p)
 }
 
 // Design says how the runs were held against each other, and what they can show at
@@ -72,9 +73,26 @@ func (c *Comparison) Design(cand string) string {
 		if r.NoiseFloorPct != nil {
 			text += fmt.Sprintf("; noise floor of %s %s %%", r.Title, probes.Number(*r.NoiseFloorPct))
 		}
-		return text + fmt.Sprintf("; same means within %s %%", probes.Number(c.MarginPct))
+		text += fmt.Sprintf("; same means within %s %%", probes.Number(c.MarginPct))
+		if n := c.hints(cand); n > 0 {
+			text += fmt.Sprintf("; %s was asked, the other metrics explain it: their p is adjusted for all asked at once, and the %d verdicts whose adjusted p is above %s are hints",
+				r.Title, n, probes.Number(verdict.Usual(0).Alpha))
+		}
+		return text
 	}
 	return ""
+}
+
+// hints counts the printed verdicts that hold for the metric alone and not for all
+// that were asked at once.
+func (c *Comparison) hints(cand string) int {
+	n := 0
+	for _, r := range c.Table(cand) {
+		if (r.Verdict == Better || r.Verdict == Worse) && r.PAdjusted != nil && *r.PAdjusted > verdict.Usual(0).Alpha {
+			n++
+		}
+	}
+	return n
 }
 
 func (c *Comparison) runs(arm string) int {
@@ -177,3 +195,9 @@ func (m *markdown) plainTable(rows [][]string, align string) {
 	}
 	m.WriteString("\n")
 }
+
+// ShortDifference is the difference without what stands in brackets.
+func (r Row) ShortDifference() string { return brief(r.Difference) }
+
+// ShortP is p, or nothing where there is none.
+func (r Row) ShortP() string { return pText(r.P) }

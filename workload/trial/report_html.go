@@ -21,6 +21,7 @@ var reportTemplate = sync.OnceValues(func() (*template.Template, error) {
 		"line":  lineSVG,
 		"bars":  func(b *Bars) template.HTML { return barSVG(*b) },
 		"dots":  func(d *Dots) template.HTML { return dotSVG(*d) },
+		"ptext": pText,
 		"lacks": lacks,
 		"sideOf": func(v Verdict) string {
 			return map[Verdict]string{Better: "good", Worse: "bad"}[v]
