@@ -51,13 +51,7 @@ func (r *resultScreen) lines(w int) []resultLine {
 		}
 	}
 	text(stPlain, "")
-	for _, a := range r.c.Audit {
-		st := stDim
-		if !a.OK {
-			st = stWarn
-		}
-		text(st, a.String())
-	}
+	text(stDim, r.c.Checks()...)
 	return out
 }
 

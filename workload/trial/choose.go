@@ -72,7 +72,11 @@ func (s *Store) arm(word string) (ArmRuns, error) {
 		}
 	}
 	arm := ArmRuns{Name: word}
-	for _, part := range strings.Split(word, ",") {
+	parts := strings.Split(word, ",")
+	if isFile(word) {
+		parts = []string{word}
+	}
+	for _, part := range parts {
 		paths, err := s.glob(part)
 		if err != nil {
 			return arm, err

@@ -3,6 +3,8 @@ package trial
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 
 	"pgtlb/probes"
@@ -76,7 +78,7 @@ func (c *Comparison) Design(cand string) string {
 		text += fmt.Sprintf("; same means within %s %%", probes.Number(c.MarginPct))
 		if n := c.hints(cand); n > 0 {
 			text += fmt.Sprintf("; %s was asked, the other metrics explain it: their p is adjusted for all asked at once, and the %d verdicts whose adjusted p is above %s are hints",
-				r.Title, n, probes.Number(verdict.Usual(0).Alpha))
+				r.Title, n, strconv.FormatFloat(verdict.Usual(0).Alpha, 'g', -1, 64))
 		}
 		return text
 	}
@@ -139,15 +141,22 @@ func (c *Comparison) WriteText(w io.Writer, all bool) error {
 			m.plainTable(backgroundTable(c, arm.Name))
 		}
 	}
-	var checks []string
-	for _, a := range c.Audit {
-		checks = append(checks, a.String())
-	}
-	m.plainList("Checks", checks)
+	m.plainList("Checks", c.Checks())
 	if _, err := io.WriteString(w, strings.TrimRight(m.String(), "\n")+"\n"); err != nil {
 		return fmt.Errorf("writing the comparison: %w", err)
 	}
 	return nil
+}
+
+// Checks are the outcomes of the audit, without those that are among the warnings.
+func (c *Comparison) Checks() []string {
+	var out []string
+	for _, a := range c.Audit {
+		if !slices.Contains(c.Warnings, a.Text) {
+			out = append(out, a.String())
+		}
+	}
+	return out
 }
 
 // String is a check with its outcome.

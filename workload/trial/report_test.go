@@ -81,9 +81,9 @@ func TestReportGoldens(t *testing.T) {
 	arms := measuredExperiment()
 	for name, r := range map[string]Report{
 		"experiment": BuildArmsReport(arms[0], arms[1:], mustCompare(t, arms[0], arms[1:]...)),
-		"published": BuildReport(published2MB().run(), published4kB().run()),
-		"alone":     BuildReport(published4kB().run(), nil),
-		"no-pmu":    BuildReport(cand, base),
+		"published":  BuildReport(published2MB().run(), published4kB().run()),
+		"alone":      BuildReport(published4kB().run(), nil),
+		"no-pmu":     BuildReport(cand, base),
 	} {
 		for ext, write := range map[string]func(io.Writer, Report) error{"md": WriteMarkdown, "html": WriteHTML, "json": WriteJSON} {
 			if ext == "json" && name != "published" {
