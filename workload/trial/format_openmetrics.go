@@ -36,7 +36,11 @@ func WriteOpenMetrics(w io.Writer, runs []*Run) error {
 			fmt.Fprintf(out, "# UNIT %s %s\n", n.name, n.unit)
 		}
 		fmt.Fprintf(out, "# HELP %s %s\n", n.name, omEscape(m.Meaning))
-		for _, s := range samples {
+		for i, s := range samples {
+			// Two samples of one millisecond, as at a mark, would be one and the same.
+			if i+1 < len(samples) && samples[i+1].labels == s.labels && omTime(samples[i+1].at) == omTime(s.at) {
+				continue
+			}
 			fmt.Fprintf(out, "%s{%s} %s %s\n", n.name, s.labels, plain(s.value*n.factor), omTime(s.at))
 		}
 	}
@@ -83,7 +87,7 @@ func collect(families map[string][]omSample, run *Run) {
 
 // omLabels are the labels of a series, sorted by their names.
 func omLabels(m Meta, label string) string {
-	set := map[string]string{"run": m.Name, "scenario": scenarios(m), "pages": m.Pages, "instance_of": label}
+	set := map[string]string{"run": m.Name, "scenario": scenarios(m), "pages": m.Pages, "label": label}
 	if m.Step != nil {
 		set["experiment"], set["arm"] = m.Step.Experiment, m.Step.Arm
 	}

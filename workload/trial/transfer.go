@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 )
 
 // ExportRun writes a run as it is kept, with the name that it has now. Runs written
@@ -214,19 +213,4 @@ func splitRuns(content []byte) ([]runText, error) {
 		runs = append(runs, runText{meta: run.Meta, lines: lines, tags: len(run.Tags)})
 	}
 	return runs, nil
-}
-
-// WriteFile writes a file as a whole or not at all, readable by its owner only.
-func WriteFile(path string, write func(io.Writer) error) error {
-	var b bytes.Buffer
-	if err := write(&b); err != nil {
-		return err
-	}
-	if st, err := os.Stat(path); err == nil && st.IsDir() {
-		return fmt.Errorf("%s is a directory; name a file", path)
-	}
-	if err := writeFile(filepath.Clean(path), b.Bytes()); err != nil {
-		return fmt.Errorf("writing %s: %w", path, reason(err))
-	}
-	return nil
 }
