@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -115,7 +116,12 @@ func cleanCell(s string) string {
 const timeStamp = "2006-01-02T15:04:05.000000Z07:00"
 
 // plain writes a number so that every program reads it.
-func plain(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+func plain(v float64) string {
+	if a := math.Abs(v); a < 1e21 && (a >= 1e-6 || v == 0) {
+		return strconv.FormatFloat(v, 'f', -1, 64) // an exponent puts people off
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
 
 // unitOf is the unit of a metric's value: a counter's is per second.
 func unitOf(m probes.Metric) string {
