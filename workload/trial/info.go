@@ -149,9 +149,7 @@ func tailOf(lines [][]byte) (t runTail, whole bool) {
 	}
 	p := newRunParser(Meta{})
 	for number, text := range lines[max(i, 0):] {
-		if p.take(text, true, number+1) != nil {
-			break
-		}
+		_ = p.take(text, true, number+1) // the header, if it is among them, is no sample
 	}
 	t.samples = p.run.Samples[max(0, len(p.run.Samples)-tailSamples):]
 	return t, whole

@@ -26,6 +26,25 @@ func (s *Store) own(what string) (name, path string, err error) {
 	return strings.TrimSuffix(filepath.Base(path), Extension), path, nil
 }
 
+// Own finds runs of this store that a person named, each of them once.
+func (s *Store) Own(names []string) ([]RunInfo, error) {
+	baseline, _ := s.Baseline()
+	var out []RunInfo
+	for _, what := range names {
+		name, path, err := s.own(what)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(out, func(r RunInfo) bool { return r.Name == name }) {
+			continue
+		}
+		info := Info(path)
+		info.Baseline = name == baseline
+		out = append(out, info)
+	}
+	return out, nil
+}
+
 // locked opens a run's file for a change and locks it. Nobody else changes it until
 // it is closed.
 func locked(name, path string, flags int) (*os.File, error) {
@@ -100,24 +119,24 @@ func (s *Store) place(path, name string) error {
 }
 
 // Remove deletes a run and tells whether it was the baseline; then there is none.
-func (s *Store) Remove(what string) (name string, wasBaseline bool, err error) {
+func (s *Store) Remove(what string) (wasBaseline bool, err error) {
 	name, path, err := s.own(what)
 	if err != nil {
-		return "", false, err
+		return false, err
 	}
 	f, err := locked(name, path, os.O_RDONLY)
 	if err != nil {
-		return "", false, err
+		return false, err
 	}
 	defer f.Close()
 	base, _ := s.pointer()
 	if err := os.Remove(path); err != nil {
-		return "", false, fmt.Errorf("removing run %s: %w", name, reason(err))
+		return false, fmt.Errorf("removing run %s: %w", name, reason(err))
 	}
 	if base == name {
-		return name, true, s.SetBaseline("")
+		return true, s.SetBaseline("")
 	}
-	return name, false, nil
+	return false, nil
 }
 
 // CheckTag tells whether a person may tag a run so.
