@@ -283,7 +283,7 @@ func (m *maker) serverFaults(mem *memory, cur *Batch, at time.Duration) {
 	v := Value{Since: mem.backendsAt, Elapsed: at - mem.backendsAt}
 	readable, counted := false, false
 	for _, b := range cur.Backends {
-		if b.Use == nil || b.Own {
+		if b.Use == nil || !b.Counts() {
 			continue
 		}
 		readable = true

@@ -67,6 +67,7 @@ func (d *Deriver) Next(cur *Sample) Frame {
 	m.load()
 	m.server()
 	m.ratios()
+	m.remainder()
 	return f
 }
 

@@ -155,7 +155,7 @@ func (t *processTable) refresh(p *process) error {
 	}
 	p.role = roleOfTitle(title, t.title)
 	// A new process takes its title a moment after its start.
-	p.named = p.role != roleStarting && p.role != roleOther
+	p.named = p.role != roleStarting && p.role != RoleOther
 	return nil
 }
 

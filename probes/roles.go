@@ -6,12 +6,12 @@ import "strings"
 const (
 	RoleClient     = "client"
 	RolePostmaster = "postmaster"
-	// roleStarting is a child of the postmaster that has not taken its title yet.
-	roleStarting = "starting"
-	// roleOther is a child that is no process of the server: a shell of
+	// RoleOther is a child that is no process of the server: a shell of
 	// ssl_passphrase_command, or where the postmaster is pid 1 of a container
 	// whatever lost its parent there, such as a job of archive_command.
-	roleOther = "other"
+	RoleOther = "other"
+	// roleStarting is a child of the postmaster that has not taken its title yet.
+	roleStarting = "starting"
 )
 
 // roleOf shortens PostgreSQL's backend_type. Types of extensions stay as they are.
@@ -42,7 +42,7 @@ func roleOfTitle(title, postmaster string) string {
 	case !ok && title != "" && title == postmaster:
 		return roleStarting
 	case !ok:
-		return roleOther
+		return RoleOther
 	}
 	if role, ok := knownTitle(rest); ok {
 		return role

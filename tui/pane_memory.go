@@ -139,7 +139,7 @@ func (sc *scene) filled() (text, growth string) {
 	most, grows, clients := 0.0, 0.0, 0
 	for i := range sc.last.Backends {
 		b := &sc.last.Backends[i]
-		if b.Own || b.Mem == nil {
+		if !b.Counts() || b.Mem == nil {
 			continue
 		}
 		most += probes.PageTableCeilingKB(server.SharedMemoryKB, server.HugePages.PageKB, b.Mem.Private)

@@ -36,7 +36,7 @@ func (t *table) view(st *trial.State) *tableView {
 		return v
 	}
 	for _, b := range f.Backends {
-		if !b.Own {
+		if b.Counts() {
 			v.all++
 		}
 		if t.matches(&b) {

@@ -102,7 +102,7 @@ func BuildReport(cand, base *Run) Report {
 	r.Steady = steadyOf(metrics, frames, baseFrames)
 	r.Charts = chartsOf(metrics, frames, baseFrames)
 	r.Bars = barsOf(frames, baseFrames)
-	r.Facts = facts(b, c, cand, base)
+	r.Facts = facts(b, c, cand, base, frames, baseFrames)
 	r.Settings = settingRows(meta, r.Baseline)
 	r.Sources = sources(r.Rows, metrics)
 	return r
