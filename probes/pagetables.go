@@ -153,12 +153,7 @@ func (f *PageTableForecast) size(last *Frame, server *ServerInfo) {
 	if others == 0 && len(tables) == 0 {
 		noProcess = cmp.Or(last.Get(PageTableBackendsSum).Missing, "no process of the server was read")
 	}
-	switch {
-	case server.SharedMemoryKB == 0 && server.VersionNum >= 150000:
-		noCeiling = "the server does not tell the size of its shared memory"
-	case server.SharedMemoryKB == 0:
-		noCeiling = "the size of the shared memory is not known: shared_memory_size needs PostgreSQL 15, this is " + server.Version
-	case server.HugePages.PageKB == 0:
+	if noCeiling = unknownShared(server); noCeiling == "" && server.HugePages.PageKB == 0 {
 		noCeiling = "the size of its pages is not known: " + server.HugePages.Proof
 	}
 	if server.MaxConnections == 0 {
@@ -169,6 +164,18 @@ func (f *PageTableForecast) size(last *Frame, server *ServerInfo) {
 	f.Ceiling = Value{V: each, Missing: cmp.Or(noProcess, noCeiling, noClient)}
 	f.AtMaxNow = Value{V: others + most*median, Missing: cmp.Or(noProcess, noClient, noMax)}
 	f.AtMaxFull = Value{V: othersFull + most*each, Missing: cmp.Or(noProcess, noCeiling, noClient, noMax)}
+}
+
+// unknownShared is why the size of the shared memory is not known; empty where it
+// is.
+func unknownShared(server *ServerInfo) string {
+	switch {
+	case server.SharedMemoryKB > 0:
+		return ""
+	case server.VersionNum >= 150000:
+		return "the server does not tell the size of its shared memory"
+	}
+	return "the size of the shared memory is not known: shared_memory_size needs PostgreSQL 15, this is " + server.Version
 }
 
 // exhausted is when the available memory is gone.

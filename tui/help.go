@@ -53,13 +53,14 @@ func helpKeys(st *trial.State) [][2]string {
 		}
 		keys = append(keys, [2]string{"b  B", "take the current or last run as the baseline; choose a stored one"})
 	}
-	keys = append(keys, [2]string{"c  v", "lay the baseline under the lines; table of all values"})
+	keys = append(keys, [2]string{"c  v", "lay the baseline under the lines; table of all values"},
+		[2]string{"C", "what one more connection costs, now and at most, in each page size"})
 	if mode == trial.InLab {
 		keys = append(keys, [2]string{"h", "page mode: 4 kB, 2 MB or 1 GB pages, with a restart of the lab server"})
 	}
 	keys = append(keys, [2]string{"e", "export the report of the current or last run"},
 		[2]string{"tab, arrows", "move between the panes; in the table, between the processes"},
-		[2]string{"enter", "zoom the pane or the table; esc goes back"},
+		[2]string{"enter", "zoom the pane or the table; esc goes back. The zoomed page tables say where they go and who holds the huge pages. In the zoomed table enter reads the exact memory of the selected process and p that of all, slowly, one after the other; esc stops it"},
 		[2]string{"s  /", "sort the table; filter it"})
 	if mode != trial.Replaying {
 		keys = append(keys, [2]string{"space", "freeze the view; measuring goes on"},
