@@ -1,6 +1,9 @@
 package probes
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // Roles that code asks for.
 const (
@@ -49,16 +52,38 @@ func roleOfTitle(title, postmaster string) string {
 	}
 	// The cluster's name may hold colons too; the role is after the last one
 	// that leaves a known role.
+	last := rest
 	for {
-		_, after, ok := strings.Cut(rest, ": ")
+		_, after, ok := strings.Cut(last, ": ")
 		if !ok {
-			return RoleClient // "user database client command"
+			break
 		}
-		rest = after
-		if role, ok := knownTitle(rest); ok {
+		last = after
+		if role, ok := knownTitle(last); ok {
 			return role
 		}
 	}
+	// "user database client command"; else a background worker of an extension,
+	// whose title is its name.
+	if hasClient(rest) {
+		return RoleClient
+	}
+	return cmp.Or(strings.TrimSpace(Clean(last)), roleStarting)
+}
+
+// hasClient tells whether a title names the other end of a session, "[local]" or
+// "host(port)".
+func hasClient(title string) bool {
+	for f := range strings.FieldsSeq(title) {
+		if f == "[local]" {
+			return true
+		}
+		host, port, ok := strings.Cut(strings.TrimSuffix(f, ")"), "(")
+		if _, number := parseDecimal([]byte(port)); ok && number && host != "" && strings.HasSuffix(f, ")") {
+			return true
+		}
+	}
+	return false
 }
 
 // knownTitle knows the titles that begin with a role, of servers 13 to 18.
