@@ -3,6 +3,7 @@ package probes
 import (
 	"cmp"
 	"fmt"
+	"sort"
 	"time"
 )
 
@@ -26,7 +27,8 @@ func (m *maker) remainder() {
 // PageTableForecast is where the page tables of a server and the machine go, by
 // the newest frames. Sizes are in kB.
 type PageTableForecast struct {
-	// Window is the measured time that the growth is from.
+	// Window is the measured time that the growth is from: the last minute, or
+	// less where the clients have not been there that long.
 	Window time.Duration
 	// Backends is how many client backends were there for the whole window.
 	Backends int
@@ -65,22 +67,21 @@ const (
 
 // ForecastPageTables looks at the last minute of the frames, oldest first.
 func ForecastPageTables(frames []Frame, server *ServerInfo) PageTableForecast {
-	frames = lastWindow(frames)
+	frames = lastMinute(frames)
 	if len(frames) == 0 {
 		why := Value{Missing: "nothing is measured yet"}
 		return PageTableForecast{Growth: why, Ceiling: why, Left: why, AtMaxNow: why, AtMaxFull: why, Exhausted: why}
 	}
-	first, last := &frames[0], &frames[len(frames)-1]
-	f := PageTableForecast{Window: last.T - first.T}
-	f.Growth, f.Backends = backendGrowth(first, last)
-	f.size(last, server)
+	var f PageTableForecast
+	f.grown(frames)
+	f.size(&frames[len(frames)-1], server)
 	f.Exhausted = exhausted(frames, f.Left)
 	return f
 }
 
-// lastWindow are the frames of the last minute; the newest is one whose
-// processes could be read.
-func lastWindow(frames []Frame) []Frame {
+// lastMinute are the frames of the last minute; the newest is one whose
+// processes could be read, if there is one.
+func lastMinute(frames []Frame) []Frame {
 	to := len(frames)
 	for to > 0 && len(frames[to-1].Backends) == 0 && !frames[to-1].Get(PageTables).OK() {
 		to--
@@ -92,32 +93,59 @@ func lastWindow(frames []Frame) []Frame {
 	return frames[from:to]
 }
 
-// backendGrowth is the mean growth, in kB per minute, of the client backends that
-// both frames have.
-func backendGrowth(first, last *Frame) (Value, int) {
-	window := last.T - first.T
-	if window < growthLeast {
-		return Value{Missing: fmt.Sprintf("needs %d s of samples, there are %.0f s", int(growthLeast.Seconds()), window.Seconds())}, 0
+// grown takes the growth of client backends over the longest part of the frames,
+// up to the newest, that at least half of the present ones were there for.
+func (f *PageTableForecast) grown(frames []Frame) {
+	last := &frames[len(frames)-1]
+	var before []*Frame // those whose processes were read
+	for i := range frames {
+		if len(frames[i].Backends) > 0 {
+			before = append(before, &frames[i])
+		}
 	}
+	clients := 0
+	for i := range last.Backends {
+		if last.Backends[i].client() {
+			clients++
+		}
+	}
+	if clients == 0 {
+		f.Growth.Missing = cmp.Or(last.Get(PageTableBackendsSum).Missing, "no client is connected")
+		return
+	}
+	// A backend that is there now is in every frame since it began, so that later
+	// frames have more of them, and the newest all.
+	i := sort.Search(len(before), func(i int) bool {
+		_, n := clientGrowth(before[i], last)
+		return 2*n >= clients
+	})
+	f.Window = last.T - before[i].T
+	if f.Window < growthLeast {
+		f.Growth.Missing = fmt.Sprintf("needs %d s of samples with the same clients, there are %.0f s", int(growthLeast.Seconds()), f.Window.Seconds())
+		return
+	}
+	sum, n := clientGrowth(before[i], last)
+	f.Backends = n
+	f.Growth = Value{V: sum / float64(n) / f.Window.Minutes()}
+}
+
+// clientGrowth is by how much the page tables of the client backends that both
+// frames have grew together, in kB, and how many those are.
+func clientGrowth(first, last *Frame) (kB float64, n int) {
 	before := map[ident]uint64{}
 	for i := range first.Backends {
 		if b := &first.Backends[i]; b.Mem != nil {
 			before[ident{b.Pid, b.StartTicks}] = b.Mem.PageTables
 		}
 	}
-	sum, n := 0.0, 0
 	for i := range last.Backends {
 		b := &last.Backends[i]
-		was, there := before[ident{b.Pid, b.StartTicks}]
-		if there && b.client() {
-			sum += float64(b.Mem.PageTables) - float64(was)
+		if was, there := before[ident{b.Pid, b.StartTicks}]; there && b.client() {
+			kB += float64(b.Mem.PageTables) - float64(was)
 			n++
 		}
 	}
-	if n == 0 {
-		return Value{Missing: fmt.Sprintf("no client backend was there for all of the last %.0f s", window.Seconds())}, 0
-	}
-	return Value{V: sum / float64(n) / window.Minutes(), Elapsed: window}, n
+	return kB, n
 }
 
 // client tells whether a row is a client backend of the server with figures.
@@ -202,17 +230,28 @@ func exhausted(frames []Frame, left Value) Value {
 // steadyGrowth is the growth of a gauge in kB per second, or why there is none
 // that one may count on.
 func steadyGrowth(frames []Frame, id string) (float64, string) {
-	first, last := frames[0].T, frames[len(frames)-1].T
-	window := last - first
+	var at []time.Duration
+	var level []float64
+	why := "not measured"
+	for i := range frames {
+		v := frames[i].Get(id)
+		if !v.OK() {
+			why = v.Missing
+			continue
+		}
+		at, level = append(at, frames[i].T), append(level, v.V)
+	}
+	if len(at) == 0 {
+		return 0, why
+	}
+	window := at[len(at)-1] - at[0]
 	if window < forecastLeast {
 		return 0, fmt.Sprintf("needs %d s of samples, there are %.0f s", int(forecastLeast.Seconds()), window.Seconds())
 	}
 	parts := make([][]float64, forecastParts)
-	for i := range frames {
-		if v := frames[i].Get(id); v.OK() {
-			part := min(forecastParts-1, int(forecastParts*(frames[i].T-first)/window))
-			parts[part] = append(parts[part], v.V)
-		}
+	for i := range at {
+		part := min(forecastParts-1, int(forecastParts*(at[i]-at[0])/window))
+		parts[part] = append(parts[part], level[i])
 	}
 	levels := make([]float64, forecastParts)
 	for i, p := range parts {

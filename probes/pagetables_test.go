@@ -76,6 +76,8 @@ func TestForecastOfMemory(t *testing.T) {
 		"too short":        {watched(series(20, steady), 50, 600_000), room, Value{Missing: "needs 30 s of samples, there are 19 s"}},
 		"slower than that": {watched(series(61, steady), 50, 1e12), Value{V: 1e13}, Value{Missing: "growing too slowly: memory lasts for more than 30 days"}},
 	} {
+		// Before the source was opened there was no figure.
+		c.frames = append([]Frame{{T: -5 * time.Second}, {T: -time.Second}}, c.frames...)
 		if got := exhausted(c.frames, c.left); got.Missing != c.want.Missing || math.Abs(got.V-c.want.V) > 60 {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
@@ -155,6 +157,11 @@ func TestForecastOfBackends(t *testing.T) {
 	if f.Left.V <= 0 || f.Exhausted.OK() {
 		t.Errorf("left %+v, exhausted %+v", f.Left, f.Exhausted)
 	}
+	// Of the first half of the window there are too few clients that are still there.
+	earlier := Frame{T: -20 * time.Second, Backends: []BackendRow{row(2, RoleClient, 500, 4096)}}
+	if g := ForecastPageTables(append([]Frame{earlier, {T: -10 * time.Second}}, frames...), server); g.Window != 30*time.Second || g.Growth.V != f.Growth.V {
+		t.Errorf("%+v over %v", g.Growth, g.Window)
+	}
 	frames[1].T = 5 * time.Second
 	if g := ForecastPageTables(frames, server); g.Growth.OK() || !strings.Contains(g.Growth.Missing, "10 s") {
 		t.Errorf("after 5 s: %+v", g.Growth)
@@ -174,7 +181,7 @@ func TestForecastSaysWhyNot(t *testing.T) {
 	old := &ServerInfo{Version: "13.22", VersionNum: 130022, MaxConnections: 100, HugePages: HugePages{PageKB: 4}}
 	frames := []Frame{{Backends: []BackendRow{row(1, RoleClient, 10, 10)}}, {T: 40 * time.Second, Backends: []BackendRow{row(7, RoleClient, 10, 10)}}}
 	f = ForecastPageTables(frames, old)
-	has(f.Growth, "all of the last 40 s")
+	has(f.Growth, "there are 0 s")
 	has(f.Ceiling, "13.22")
 	has(f.AtMaxFull, "13.22")
 	if !f.AtMaxNow.OK() || f.AtMaxNow.V != 1000 {
