@@ -103,45 +103,42 @@ func (f *PageTableForecast) grown(frames []Frame) {
 			before = append(before, &frames[i])
 		}
 	}
-	clients := 0
+	now := map[ident]uint64{}
 	for i := range last.Backends {
-		if last.Backends[i].client() {
-			clients++
+		if b := &last.Backends[i]; b.client() {
+			now[ident{b.Pid, b.StartTicks}] = b.Mem.PageTables
 		}
 	}
-	if clients == 0 {
+	if len(now) == 0 {
 		f.Growth.Missing = cmp.Or(last.Get(PageTableBackendsSum).Missing, "no client is connected")
 		return
 	}
 	// A backend that is there now is in every frame since it began, so that later
 	// frames have more of them, and the newest all.
 	i := sort.Search(len(before), func(i int) bool {
-		_, n := clientGrowth(before[i], last)
-		return 2*n >= clients
+		_, n := clientGrowth(before[i], now)
+		return 2*n >= len(now)
 	})
 	f.Window = last.T - before[i].T
 	if f.Window < growthLeast {
 		f.Growth.Missing = fmt.Sprintf("needs %d s of samples with the same clients, there are %.0f s", int(growthLeast.Seconds()), f.Window.Seconds())
 		return
 	}
-	sum, n := clientGrowth(before[i], last)
+	sum, n := clientGrowth(before[i], now)
 	f.Backends = n
 	f.Growth = Value{V: sum / float64(n) / f.Window.Minutes()}
 }
 
-// clientGrowth is by how much the page tables of the client backends that both
-// frames have grew together, in kB, and how many those are.
-func clientGrowth(first, last *Frame) (kB float64, n int) {
-	before := map[ident]uint64{}
-	for i := range first.Backends {
-		if b := &first.Backends[i]; b.Mem != nil {
-			before[ident{b.Pid, b.StartTicks}] = b.Mem.PageTables
+// clientGrowth is by how much the page tables of backends, in kB, grew together
+// since a frame that has them, and how many it has.
+func clientGrowth(since *Frame, now map[ident]uint64) (kB float64, n int) {
+	for i := range since.Backends {
+		b := &since.Backends[i]
+		if b.Mem == nil {
+			continue
 		}
-	}
-	for i := range last.Backends {
-		b := &last.Backends[i]
-		if was, there := before[ident{b.Pid, b.StartTicks}]; there && b.client() {
-			kB += float64(b.Mem.PageTables) - float64(was)
+		if is, there := now[ident{b.Pid, b.StartTicks}]; there {
+			kB += float64(is) - float64(b.Mem.PageTables)
 			n++
 		}
 	}
