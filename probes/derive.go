@@ -9,9 +9,10 @@ import (
 
 // Reasons a figure is missing although its source was read.
 const (
-	reasonFirst     = "first sample: a rate needs two"
-	reasonBackwards = "counter went backwards (restarted or wrapped)"
-	reasonNotRun    = "not counted: the counter was never scheduled in this interval"
+	reasonFirst      = "first sample: a rate needs two"
+	reasonBackwards  = "counter went backwards (restarted or wrapped)"
+	reasonUnmeasured = "not measured"
+	reasonNotRun     = "not counted: the counter was never scheduled in this interval"
 )
 
 // kindByID is the catalogue's kinds, built once and never changed.
@@ -41,6 +42,7 @@ func (m *maker) batch(mem *memory, b *Batch, at time.Duration) {
 	}
 	seconds := (at - mem.backendsAt).Seconds()
 	f.Backends = append(f.Backends, backendRows(mem.backends, b, seconds)...)
+	f.Clients = ClientTables(f.Backends)
 	m.serverFaults(mem, b, at)
 	mem.backends, mem.backendsAt = b, at
 }

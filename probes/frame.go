@@ -43,8 +43,11 @@ type Frame struct {
 	// Hists are the latencies of the interval by scenario.
 	Hists    map[string]*Histogram
 	Backends []BackendRow
-	Marks    []Mark
-	Misses   []Miss
+	// Clients are the page tables of the client backends among them: what growth
+	// needs of a frame for as long as GrowthWindow.
+	Clients []ClientTable
+	Marks   []Mark
+	Misses  []Miss
 	// ProbeTime is how long the reads of all probes took together.
 	ProbeTime time.Duration
 	// OwnCPUPct is pgtlb's own CPU time in percent of one CPU, with the load driver.
@@ -68,7 +71,7 @@ func (f *Frame) why(id string) string {
 			return m.Reason
 		}
 	}
-	return "not measured"
+	return reasonUnmeasured
 }
 
 // Labels lists the instances of a metric in this frame, sorted; the whole is

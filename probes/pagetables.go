@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"sort"
+	"strings"
 	"time"
 )
 
@@ -27,13 +28,7 @@ func (m *maker) remainder() {
 // PageTableForecast is where the page tables of a server and the machine go, by
 // the newest frames. Sizes are in kB.
 type PageTableForecast struct {
-	// Window is the measured time that the growth is from: the last minute, or
-	// less where the clients have not been there that long.
-	Window time.Duration
-	// Backends is how many client backends were there for the whole window.
-	Backends int
-	// Growth of one of those, the mean, in kB per minute.
-	Growth Value
+	ClientGrowth
 	// Ceiling is the most that the page table of one client backend takes,
 	// computed: all shared memory touched, and private memory as the median of
 	// the client backends has now.
@@ -50,95 +45,121 @@ type PageTableForecast struct {
 	Exhausted Value
 }
 
+// GrowthWindow is the time that the growth of backends is taken over.
+const GrowthWindow = time.Minute
+
+// ClientGrowth is how fast the page tables of client backends grow.
+type ClientGrowth struct {
+	// Window is the measured time that the growth is from: the last minute, or
+	// less where the clients have not been there that long.
+	Window time.Duration
+	// Backends is how many client backends were there for the whole window.
+	Backends int
+	// Growth of one of those, the mean, in kB per minute.
+	Growth Value
+}
+
 // The rule of the forecast. A window is cut into parts of equal length, and the
 // median level of each part counts: one process that comes or goes makes a step
 // in one place, noise goes up and down. Growth is steady where every part is
 // above the one before, none by less than a quarter of the mean rise. Levels that
 // only wander pass in 1 of 32 cases by their direction alone, and in fewer by
-// their evenness.
+// their evenness. A forecast reaches a hundred times as far as the window: the
+// windows are tried from the shortest on.
 const (
-	forecastWindow  = time.Minute
-	forecastLeast   = 30 * time.Second // for the time that is left
-	growthLeast     = 10 * time.Second // for the growth of backends
-	forecastParts   = 6
-	forecastEven    = 0.25
-	forecastHorizon = 30 * 24 * time.Hour
+	growthLeast   = 10 * time.Second // for the growth of backends
+	forecastLeast = 30 * time.Second // of the first window
+	forecastParts = 6
+	forecastEven  = 0.25
+	forecastReach = 100
 )
 
-// ForecastPageTables looks at the last minute of the frames, oldest first.
+// forecastWindows are how far back growth is looked at.
+var forecastWindows = [...]time.Duration{time.Minute, 10 * time.Minute, time.Hour}
+
+// ForecastPageTables looks at the frames, oldest first, an hour back at most.
 func ForecastPageTables(frames []Frame, server *ServerInfo) PageTableForecast {
-	frames = lastMinute(frames)
 	if len(frames) == 0 {
 		why := Value{Missing: "nothing is measured yet"}
-		return PageTableForecast{Growth: why, Ceiling: why, Left: why, AtMaxNow: why, AtMaxFull: why, Exhausted: why}
+		return PageTableForecast{ClientGrowth: ClientGrowth{Growth: why}, Ceiling: why, Left: why, AtMaxNow: why, AtMaxFull: why, Exhausted: why}
 	}
-	var f PageTableForecast
-	f.grown(frames)
-	f.size(&frames[len(frames)-1], server)
+	f := PageTableForecast{ClientGrowth: GrowthOfClients(frames)}
+	f.size(newestRows(frames), server)
 	f.Exhausted = exhausted(frames, f.Left)
 	return f
 }
 
-// lastMinute are the frames of the last minute; the newest is one whose
-// processes could be read, if there is one.
-func lastMinute(frames []Frame) []Frame {
-	to := len(frames)
-	for to > 0 && len(frames[to-1].Backends) == 0 && !frames[to-1].Get(PageTables).OK() {
-		to--
-	}
-	from := to
-	for from > 0 && frames[to-1].T-frames[from-1].T <= forecastWindow {
-		from--
-	}
-	return frames[from:to]
-}
-
-// grown takes the growth of client backends over the longest part of the frames,
-// up to the newest, that at least half of the present ones were there for.
-func (f *PageTableForecast) grown(frames []Frame) {
-	last := &frames[len(frames)-1]
-	var before []*Frame // those whose processes were read
-	for i := range frames {
+// newestRows is the newest frame with processes, else the newest.
+func newestRows(frames []Frame) *Frame {
+	for i := len(frames) - 1; i >= 0; i-- {
 		if len(frames[i].Backends) > 0 {
-			before = append(before, &frames[i])
+			return &frames[i]
 		}
 	}
-	now := map[ident]uint64{}
-	for i := range last.Backends {
-		if b := &last.Backends[i]; b.client() {
-			now[ident{b.Pid, b.StartTicks}] = b.Mem.PageTables
-		}
-	}
-	if len(now) == 0 {
-		f.Growth.Missing = cmp.Or(last.Get(PageTableBackendsSum).Missing, "no client is connected")
-		return
-	}
-	// A backend that is there now is in every frame since it began, so that later
-	// frames have more of them, and the newest all.
-	i := sort.Search(len(before), func(i int) bool {
-		_, n := clientGrowth(before[i], now)
-		return 2*n >= len(now)
-	})
-	f.Window = last.T - before[i].T
-	if f.Window < growthLeast {
-		f.Growth.Missing = fmt.Sprintf("needs %d s of samples with the same clients, there are %.0f s", int(growthLeast.Seconds()), f.Window.Seconds())
-		return
-	}
-	sum, n := clientGrowth(before[i], now)
-	f.Backends = n
-	f.Growth = Value{V: sum / float64(n) / f.Window.Minutes()}
+	return &frames[len(frames)-1]
 }
 
-// clientGrowth is by how much the page tables of backends, in kB, grew together
-// since a frame that has them, and how many it has.
-func clientGrowth(since *Frame, now map[ident]uint64) (kB float64, n int) {
-	for i := range since.Backends {
-		b := &since.Backends[i]
-		if b.Mem == nil {
+// ClientTable is the page table of one client backend.
+type ClientTable struct {
+	ident
+	kb uint64
+}
+
+// ClientTables are the page tables of the client backends among the rows.
+func ClientTables(rows []BackendRow) []ClientTable {
+	var out []ClientTable
+	for i := range rows {
+		if b := &rows[i].Backend; b.client() {
+			out = append(out, ClientTable{ident{b.Pid, b.StartTicks}, b.Mem.PageTables})
+		}
+	}
+	return out
+}
+
+// GrowthOfClients takes the growth of client backends over the longest part of
+// the last minute that at least half of the present ones were there for.
+func GrowthOfClients(frames []Frame) ClientGrowth {
+	var read []*Frame // those whose client backends were read, newest first
+	for i := len(frames) - 1; i >= 0; i-- {
+		if len(frames[i].Clients) == 0 {
 			continue
 		}
-		if is, there := now[ident{b.Pid, b.StartTicks}]; there {
-			kB += float64(is) - float64(b.Mem.PageTables)
+		if len(read) > 0 && read[0].T-frames[i].T > GrowthWindow {
+			break
+		}
+		read = append(read, &frames[i])
+	}
+	if len(read) == 0 {
+		last := &frames[len(frames)-1]
+		return ClientGrowth{Growth: Value{Missing: cmp.Or(last.Get(PageTableBackendsSum).Missing, "no client is connected")}}
+	}
+	now := map[ident]uint64{}
+	for _, c := range read[0].Clients {
+		now[c.ident] = c.kb
+	}
+	// A backend that is there now is in every frame since it began, so that an
+	// older frame has no more of them than a newer one, and the newest has all.
+	i := sort.Search(len(read), func(i int) bool {
+		_, n := grown(read[i], now)
+		return 2*n < len(now)
+	}) - 1
+	g := ClientGrowth{Window: read[0].T - read[i].T}
+	if g.Window < growthLeast {
+		g.Growth.Missing = fmt.Sprintf("needs %d s of samples with the same clients, there are %.0f s", int(growthLeast.Seconds()), g.Window.Seconds())
+		return g
+	}
+	sum, n := grown(read[i], now)
+	g.Backends = n
+	g.Growth.V = sum / float64(n) / g.Window.Minutes()
+	return g
+}
+
+// grown is by how much the page tables of backends, in kB, grew together since a
+// frame that has them, and how many it has.
+func grown(since *Frame, now map[ident]uint64) (kB float64, n int) {
+	for _, c := range since.Clients {
+		if is, there := now[c.ident]; there {
+			kB += float64(is) - float64(c.kb)
 			n++
 		}
 	}
@@ -205,50 +226,84 @@ func unknownShared(server *ServerInfo) string {
 
 // exhausted is when the available memory is gone.
 func exhausted(frames []Frame, left Value) Value {
-	slope, why := steadyGrowth(frames, PageTables)
-	if why != "" {
-		return Value{Missing: why}
+	available := latest(frames, MemAvailable)
+	first := ""
+	for i, window := range forecastWindows {
+		within, why := lastOf(frames, window, i == 0)
+		slope := 0.0
+		if why == "" {
+			slope, why = steadyGrowth(within, PageTables)
+		}
+		switch {
+		case why != "":
+		case !available.OK():
+			why = available.Missing
+		case bounded(within, left, available.V):
+			why = "at its ceiling before memory is gone"
+		case available.V/slope > forecastReach*window.Seconds():
+			why = fmt.Sprintf("growing, but memory lasts for more than %.0f min, which is too far ahead", forecastReach*window.Minutes())
+		default:
+			return Value{V: available.V / slope}
+		}
+		if i == 0 || strings.HasPrefix(why, "growing") {
+			first = why
+		}
 	}
-	available := frames[len(frames)-1].Get(MemAvailable)
-	if !available.OK() {
-		return Value{Missing: available.Missing}
+	return Value{Missing: first}
+}
+
+// bounded tells whether only the server's page tables grow and what they can
+// still grow by fits into the memory there is; what others add has no bound that
+// is known.
+func bounded(frames []Frame, left Value, availableKB float64) bool {
+	_, others := steadyGrowth(frames, PageTableOthers)
+	return others != "" && left.OK() && left.V < availableKB
+}
+
+// latest is the newest figure that there is of a gauge.
+func latest(frames []Frame, id string) Value {
+	for i := len(frames) - 1; i > 0; i-- {
+		if v := frames[i].Get(id); v.OK() {
+			return v
+		}
 	}
-	// What the server can still add is bounded; what other processes add is not.
-	if _, others := steadyGrowth(frames, PageTableOthers); others != "" && left.OK() && left.V < available.V {
-		return Value{Missing: "at its ceiling before memory is gone"}
+	return frames[0].Get(id)
+}
+
+// lastOf are the frames of the last window that have PageTables, or why there are
+// not enough: the shortest window need not be full.
+func lastOf(frames []Frame, window time.Duration, shortest bool) ([]Frame, string) {
+	to := len(frames)
+	for to > 0 && !frames[to-1].Get(PageTables).OK() {
+		to--
 	}
-	v := Value{V: available.V / slope}
-	if v.V > forecastHorizon.Seconds() {
-		return Value{Missing: fmt.Sprintf("growing too slowly: memory lasts for more than %d days", int(forecastHorizon.Hours()/24))}
+	from := to
+	for from > 0 && frames[to-1].T-frames[from-1].T <= window && frames[from-1].Get(PageTables).Missing != reasonUnmeasured {
+		from--
 	}
-	return v
+	if from == to {
+		return nil, frames[len(frames)-1].Get(PageTables).Missing
+	}
+	there, least := frames[to-1].T-frames[from].T, window*95/100
+	if shortest {
+		least = forecastLeast
+	}
+	if there < least {
+		return nil, fmt.Sprintf("needs %.0f s of samples, there are %.0f s", least.Seconds(), there.Seconds())
+	}
+	return frames[from:to], ""
 }
 
 // steadyGrowth is the growth of a gauge in kB per second, or why there is none
 // that one may count on.
 func steadyGrowth(frames []Frame, id string) (float64, string) {
-	var at []time.Duration
-	var level []float64
-	why := "not measured"
-	for i := range frames {
-		v := frames[i].Get(id)
-		if !v.OK() {
-			why = v.Missing
-			continue
-		}
-		at, level = append(at, frames[i].T), append(level, v.V)
-	}
-	if len(at) == 0 {
-		return 0, why
-	}
-	window := at[len(at)-1] - at[0]
-	if window < forecastLeast {
-		return 0, fmt.Sprintf("needs %d s of samples, there are %.0f s", int(forecastLeast.Seconds()), window.Seconds())
-	}
+	start, window := frames[0].T, frames[len(frames)-1].T-frames[0].T
 	parts := make([][]float64, forecastParts)
-	for i := range at {
-		part := min(forecastParts-1, int(forecastParts*(at[i]-at[0])/window))
-		parts[part] = append(parts[part], level[i])
+	for i := range frames {
+		if v := frames[i].Get(id); v.OK() {
+			part := min(forecastParts-1, int(forecastParts*(frames[i].T-start)/window))
+			parts[part] = append(parts[part], v.V)
+		}
 	}
 	levels := make([]float64, forecastParts)
 	for i, p := range parts {

@@ -2,7 +2,6 @@ package probes
 
 import (
 	"testing"
-	"time"
 )
 
 // BenchmarkForecastPageTables is a minute of a server with 1000 clients: the
@@ -14,7 +13,7 @@ func BenchmarkForecastPageTables(b *testing.B) {
 	}
 	frames := watched(series(61, func(i int) float64 { return 1e6 + 100*float64(i) }), 50, 1e7)
 	for i := range frames {
-		frames[i].T, frames[i].Backends = time.Duration(i)*time.Second, rows
+		frames[i].Backends, frames[i].Clients = rows, ClientTables(rows)
 	}
 	server := &ServerInfo{SharedMemoryKB: 4 << 20, MaxConnections: 1000, HugePages: HugePages{PageKB: 4}}
 	for b.Loop() {

@@ -74,13 +74,21 @@ func TestForecastOfMemory(t *testing.T) {
 		"becoming slower":  {watched(series(61, func(i int) float64 { return 1e6 * (1 - math.Exp(-float64(i)/10)) }), 50, 600_000), room, Value{Missing: "not growing steadily"}},
 		"shrinking":        {watched(series(61, func(i int) float64 { return 1e6 - 50*float64(i) }), 50, 600_000), room, Value{Missing: "not growing"}},
 		"too short":        {watched(series(20, steady), 50, 600_000), room, Value{Missing: "needs 30 s of samples, there are 19 s"}},
-		"slower than that": {watched(series(61, steady), 50, 1e12), Value{V: 1e13}, Value{Missing: "growing too slowly: memory lasts for more than 30 days"}},
+		"slower than that": {watched(series(61, steady), 50, 1e12), Value{V: 1e13}, Value{Missing: "growing, but memory lasts for more than 100 min, which is too far ahead"}},
 	} {
 		// Before the source was opened there was no figure.
 		c.frames = append([]Frame{{T: -5 * time.Second}, {T: -time.Second}}, c.frames...)
 		if got := exhausted(c.frames, c.left); got.Missing != c.want.Missing || math.Abs(got.V-c.want.V) > 60 {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
+	}
+	// What was watched for longer may be said further ahead.
+	slow := watched(series(3601, func(i int) float64 { return 10_000 + float64(i) }), 50, 100_000)
+	if v := exhausted(slow, room); !v.OK() || math.Abs(v.V-100_000) > 1000 {
+		t.Errorf("an hour of slow growth: %+v", v)
+	}
+	if v := exhausted(slow[len(slow)-1000:], room); v.OK() || !strings.Contains(v.Missing, "1000 min") {
+		t.Errorf("ten minutes of slow growth: %+v", v)
 	}
 	// Another process's growth has no ceiling that is known.
 	frames := watched(series(61, steady), 0, 600_000)
@@ -132,14 +140,20 @@ func row(pid int, role string, tables, private uint64) BackendRow {
 	return BackendRow{Backend: Backend{Pid: pid, StartTicks: uint64(pid), Role: role, Mem: &BackendMem{PageTables: tables, Private: private}}}
 }
 
+func atTime(t time.Duration, rows ...BackendRow) Frame {
+	return Frame{T: t, Backends: rows, Clients: ClientTables(rows)}
+}
+
 func TestForecastOfBackends(t *testing.T) {
 	server := &ServerInfo{Version: "17.2", SharedMemoryKB: 4 << 20, MaxConnections: 200, HugePages: HugePages{PageKB: 4}}
 	rows := func(grown uint64) []BackendRow {
 		return []BackendRow{row(1, RolePostmaster, 300, 1000), row(2, RoleClient, 1000+grown, 4096), row(3, RoleClient, 2000+3*grown, 4096),
 			row(4, RoleClient, 4000, 8192), {Backend: Backend{Pid: 9, Role: RoleClient, Own: true, Mem: &BackendMem{PageTables: 9e6}}}}
 	}
-	frames := []Frame{{T: 0, Backends: rows(0)}, {T: 30 * time.Second, Backends: rows(60)}}
-	frames[1].Backends = append(frames[1].Backends, row(5, RoleClient, 8000, 4096)) // came later
+	later := append(rows(60), row(5, RoleClient, 8000, 4096)) // came later
+	frames := []Frame{atTime(0, rows(0)...), atTime(30*time.Second, later...)}
+	// Only the newest frame keeps all rows.
+	frames[0].Backends = nil
 	f := ForecastPageTables(frames, server)
 	if f.Backends != 3 || f.Window != 30*time.Second || !near(f.Growth.V, 2*(60.0+180+0)/3) {
 		t.Errorf("growth %+v of %d over %v", f.Growth, f.Backends, f.Window)
@@ -158,7 +172,7 @@ func TestForecastOfBackends(t *testing.T) {
 		t.Errorf("left %+v, exhausted %+v", f.Left, f.Exhausted)
 	}
 	// Of the first half of the window there are too few clients that are still there.
-	earlier := Frame{T: -20 * time.Second, Backends: []BackendRow{row(2, RoleClient, 500, 4096)}}
+	earlier := atTime(-20*time.Second, row(2, RoleClient, 500, 4096))
 	if g := ForecastPageTables(append([]Frame{earlier, {T: -10 * time.Second}}, frames...), server); g.Window != 30*time.Second || g.Growth.V != f.Growth.V {
 		t.Errorf("%+v over %v", g.Growth, g.Window)
 	}
@@ -179,7 +193,7 @@ func TestForecastSaysWhyNot(t *testing.T) {
 	has(f.Growth, "yet")
 	has(f.Exhausted, "yet")
 	old := &ServerInfo{Version: "13.22", VersionNum: 130022, MaxConnections: 100, HugePages: HugePages{PageKB: 4}}
-	frames := []Frame{{Backends: []BackendRow{row(1, RoleClient, 10, 10)}}, {T: 40 * time.Second, Backends: []BackendRow{row(7, RoleClient, 10, 10)}}}
+	frames := []Frame{atTime(0, row(1, RoleClient, 10, 10)), atTime(40*time.Second, row(7, RoleClient, 10, 10))}
 	f = ForecastPageTables(frames, old)
 	has(f.Growth, "there are 0 s")
 	has(f.Ceiling, "13.22")
@@ -192,7 +206,7 @@ func TestForecastSaysWhyNot(t *testing.T) {
 	f = ForecastPageTables(sqlOnly, &ServerInfo{Version: "17.2", SharedMemoryKB: 1 << 20, HugePages: HugePages{PageKB: 4}})
 	has(f.Left, "SQL only")
 	has(f.AtMaxNow, "SQL only")
-	f = ForecastPageTables([]Frame{{Backends: []BackendRow{row(1, RolePostmaster, 10, 10)}}}, &ServerInfo{Version: "17.2", SharedMemoryKB: 1 << 20, HugePages: HugePages{PageKB: 4}})
+	f = ForecastPageTables([]Frame{atTime(0, row(1, RolePostmaster, 10, 10))}, &ServerInfo{Version: "17.2", SharedMemoryKB: 1 << 20, HugePages: HugePages{PageKB: 4}})
 	has(f.Ceiling, "no client")
 	if !f.Left.OK() {
 		t.Errorf("left %+v", f.Left)

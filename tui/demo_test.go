@@ -129,6 +129,7 @@ func (d demo) frames(n int, huge bool, seed uint64) []probes.Frame {
 			f.Values[probes.Key{ID: probes.PoolReserved, Label: label}] = probes.Value{V: reserved}
 		}
 		f.Backends = d.backends(i, grow, rnd)
+		f.Clients = probes.ClientTables(f.Backends)
 		sum := 0.0
 		for _, b := range f.Backends {
 			if !b.Own {

@@ -72,6 +72,7 @@ func TestFilled(t *testing.T) {
 			row.Mem = &probes.BackendMem{PageTables: uint64(30 * (i + 1))}
 			f.Backends = append(f.Backends, row)
 		}
+		before.Clients, f.Clients = probes.ClientTables(before.Backends), probes.ClientTables(f.Backends)
 		st := trial.State{History: []probes.Frame{before, f}, Server: probes.ServerInfo{SharedMemoryKB: 1 << 20, HugePages: probes.HugePages{PageKB: pageKB}}}
 		return newScene(&st, 60, false)
 	}

@@ -157,7 +157,7 @@ func (sc *scene) filled() (text, growth string) {
 		}
 		text += " of at most " + most
 	}
-	if each := sc.forecast().Growth; each.OK() && each.V >= 1 {
+	if each := sc.growth(); each.OK() && each.V >= 1 {
 		growth = "+" + trial.Memory(each.V) + "/min each"
 	}
 	return text, growth

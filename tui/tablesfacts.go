@@ -45,6 +45,14 @@ func (sc *scene) forecast() probes.PageTableForecast {
 	return probes.ForecastPageTables(sc.st.History, &sc.st.Server)
 }
 
+// growth is that of client backends, in kB per minute.
+func (sc *scene) growth() probes.Value {
+	if len(sc.st.History) == 0 {
+		return probes.Value{Missing: "no sample yet"}
+	}
+	return probes.GrowthOfClients(sc.st.History).Growth
+}
+
 // holders says who has huge pages, as far as it was asked for.
 func (sc *scene) holders() []string {
 	h := sc.st.Holders

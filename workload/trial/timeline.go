@@ -38,6 +38,12 @@ func (t *timeline) add(f probes.Frame) {
 			break
 		}
 	}
+	// What growth needs of older frames is less, and for a shorter time.
+	for i := range t.history {
+		if h := &t.history[i]; f.T-h.T > probes.GrowthWindow {
+			h.Clients = nil
+		}
+	}
 	if len(t.history) >= maxHistory {
 		t.history = slices.Delete(t.history, 0, maxHistory/10)
 	}
