@@ -87,7 +87,7 @@ func (sc *scene) comparable(id string) bool {
 // the pools of huge pages.
 func (sc *scene) tablesPane() pane {
 	p := pane{title: "Page tables", metrics: []string{
-		probes.PageTables, probes.PageTableBackendsSum, probes.PageTableMaxBackend, probes.HugetlbUsed,
+		probes.PageTables, probes.PageTableBackendsSum, probes.PageTableOthers, probes.PageTableMaxBackend, probes.HugetlbUsed,
 		probes.AnonHuge, probes.ShmemHuge, probes.MemAvailable}}
 	p.rows = sc.poolRows()
 	if sc.comparable(probes.PageTableMaxBackend) {
