@@ -5,6 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"pgtlb/probes"
 	"pgtlb/workload/trial"
 )
 
@@ -88,7 +89,7 @@ func runColumns(w int) []runColumn {
 			if r.TPS == 0 {
 				return "-"
 			}
-			return trial.Short(r.TPS)
+			return probes.Short(r.TPS)
 		}},
 		{"SCENARIO", 18, false, func(r *trial.RunInfo) string {
 			switch {

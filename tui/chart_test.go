@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"pgtlb/probes"
-	"pgtlb/workload/trial"
 )
 
 // drawn returns a chart as text.
@@ -17,7 +16,7 @@ func drawn(ch *chart, w, h int, ascii bool) []string {
 }
 
 func TestChartLineASCII(t *testing.T) {
-	ch := &chart{x0: 0, x1: 9, label: trial.Short, lines: []line{
+	ch := &chart{x0: 0, x1: 9, label: probes.Short, lines: []line{
 		{glyph: '*', points: []point{{0, 0, true}, {3, 30, false}, {6, 30, true}, {9, 0, false}}}}}
 	got := strings.Join(drawn(ch, 16, 4, true), "\n")
 	want := strings.Join([]string{
@@ -33,7 +32,7 @@ func TestChartLineASCII(t *testing.T) {
 
 func TestChartGapStaysAGap(t *testing.T) {
 	for _, gap := range []bool{false, true} {
-		ch := &chart{x0: 0, x1: 10, label: trial.Short, lines: []line{
+		ch := &chart{x0: 0, x1: 10, label: probes.Short, lines: []line{
 			{points: []point{{0, 1, true}, {1, 1, false}, {9, 1, gap}, {10, 1, false}}}}}
 		line := drawn(ch, 26, 4, false)[0]
 		blank := strings.Contains(line, strings.Repeat(" ", 10))
@@ -46,8 +45,8 @@ func TestChartGapStaysAGap(t *testing.T) {
 // The baseline is there without colour: its dots do not touch.
 func TestChartBaselineIsDotted(t *testing.T) {
 	flat := []point{{0, 1, true}, {10, 1, false}}
-	solid := &chart{x0: 0, x1: 10, label: trial.Short, lines: []line{{points: flat}}}
-	dotted := &chart{x0: 0, x1: 10, label: trial.Short, lines: []line{{points: flat, dotted: true}}}
+	solid := &chart{x0: 0, x1: 10, label: probes.Short, lines: []line{{points: flat}}}
+	dotted := &chart{x0: 0, x1: 10, label: probes.Short, lines: []line{{points: flat, dotted: true}}}
 	dots := func(lines []string) int {
 		n := 0
 		for _, r := range strings.Join(lines, "") {
@@ -67,7 +66,7 @@ func TestChartBaselineIsDotted(t *testing.T) {
 
 func TestChartStackASCII(t *testing.T) {
 	flat := func(y float64) []point { return []point{{0, y, true}, {3, y, false}} }
-	ch := &chart{x0: 0, x1: 3, label: trial.Short, stack: true, nice: func(v float64) float64 { return v }, lines: []line{
+	ch := &chart{x0: 0, x1: 3, label: probes.Short, stack: true, nice: func(v float64) float64 { return v }, lines: []line{
 		{glyph: '#', points: flat(2)}, {glyph: 'k', points: flat(1)}}}
 	got := strings.Join(drawn(ch, 14, 4, true), "\n")
 	want := strings.Join([]string{
@@ -81,7 +80,7 @@ func TestChartStackASCII(t *testing.T) {
 // above zero and says so; noise is not blown up.
 func TestChartLooseAxis(t *testing.T) {
 	two := func(a, b float64) *chart {
-		return &chart{x0: 0, x1: 1, loose: true, label: trial.Short, lines: []line{
+		return &chart{x0: 0, x1: 1, loose: true, label: probes.Short, lines: []line{
 			{points: []point{{0, a, true}, {1, a, false}}}, {points: []point{{0, b, true}, {1, b, false}}, dotted: true}}}
 	}
 	for _, c := range []struct {
@@ -159,7 +158,7 @@ func TestChartCutsPeaks(t *testing.T) {
 		l.points = append(l.points, point{float64(i), 0.4, i == 0})
 	}
 	l.points[3].y = 1200
-	ch := &chart{x0: 0, x1: 29, label: trial.Short, cut: true, lines: []line{l}}
+	ch := &chart{x0: 0, x1: 29, label: probes.Short, cut: true, lines: []line{l}}
 	if s := ch.span(); s.hi > 1 {
 		t.Errorf("the axis goes to %v", s.hi)
 	}

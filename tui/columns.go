@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"pgtlb/probes"
-	"pgtlb/workload/trial"
 )
 
 // column is one column of the backend table.
@@ -36,7 +35,7 @@ func columns() []column {
 		{"SHARED", 8, false, 6, memory(func(m *probes.BackendMem) uint64 { return m.Shmem })},
 		{"PRIVATE", 8, false, 10, memory(func(m *probes.BackendMem) uint64 { return m.Private })},
 		{"PSS", 8, false, 1, drawPss},
-		{"FAULTS/s", 8, false, 3, rate(func(r *probes.BackendRates) string { return trial.Short(r.MinorFaults + r.MajorFaults) })},
+		{"FAULTS/s", 8, false, 3, rate(func(r *probes.BackendRates) string { return probes.Short(r.MinorFaults + r.MajorFaults) })},
 		{"USR%", 5, false, 4, rate(func(r *probes.BackendRates) string { return fmt.Sprintf("%.0f", r.UserPct) })},
 		{"SYS%", 5, false, 4, rate(func(r *probes.BackendRates) string { return fmt.Sprintf("%.0f", r.KernelPct) })},
 		{"AGE", 7, false, 9, func(c *canvas, x, y, w int, b *probes.BackendRow, t *tableView) {
@@ -161,7 +160,7 @@ func memory(f func(*probes.BackendMem) uint64) func(*canvas, int, int, int, *pro
 		case f(b.Mem) == 0:
 			c.right(x, y, w, "0", stDim)
 		default:
-			c.right(x, y, w, trial.Memory(float64(f(b.Mem))), stPlain)
+			c.right(x, y, w, probes.Memory(float64(f(b.Mem))), stPlain)
 		}
 	}
 }
@@ -173,7 +172,7 @@ func drawPss(c *canvas, x, y, w int, b *probes.BackendRow, t *tableView) {
 		c.right(x, y, w, "-", stDim)
 		return
 	}
-	c.right(x, y, w, trial.Memory(float64(in.Pss)), stPlain)
+	c.right(x, y, w, probes.Memory(float64(in.Pss)), stPlain)
 }
 
 // drawPageTables draws the size with a bar that is full for the largest one.
@@ -183,7 +182,7 @@ func drawPageTables(c *canvas, x, y, w int, b *probes.BackendRow, t *tableView) 
 		return
 	}
 	const text = 8
-	c.right(x+w-text, y, text, trial.Memory(float64(b.Mem.PageTables)), stPlain)
+	c.right(x+w-text, y, text, probes.Memory(float64(b.Mem.PageTables)), stPlain)
 	bar := w - text - 1
 	if t.largest == 0 || bar < 1 {
 		return
@@ -201,9 +200,9 @@ func drawPageTables(c *canvas, x, y, w int, b *probes.BackendRow, t *tableView) 
 func signed(v float64) string {
 	switch {
 	case v > 0.5:
-		return "+" + trial.Short(v)
+		return "+" + probes.Short(v)
 	case v < -0.5:
-		return trial.Short(v)
+		return probes.Short(v)
 	}
 	return "0"
 }

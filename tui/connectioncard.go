@@ -50,17 +50,17 @@ func cardLines(st *trial.State, w int) []para {
 	server := &st.Server
 	cost := probes.CostOfConnection(probes.ClientMemory(rows), why, server)
 	times := fmt.Sprintf("× %d", server.MaxConnections)
-	out := []para{{"Now: measured, the median of " + trial.Plural(cost.Clients, "client backend"), stTitle}}
+	out := []para{{"Now: measured, the median of " + probes.Plural(cost.Clients, "client backend"), stTitle}}
 	line := func(name, figure, more string) {
 		out = append(out, para{truncate(fmt.Sprintf("  %-26s %10s  %s", name, figure, more), w), stPlain})
 	}
 	if !cost.Now.OK() {
 		out = append(out, lines([]para{{"n/a: " + cost.Now.Missing, stDim}}, w)...)
 	} else {
-		line("private memory", trial.Memory(cost.Private.V), "RssAnon: its caches and work_mem")
-		line("page table", trial.Memory(cost.PageTables.V), "VmPTE: for what it has touched")
-		line("kernel stack, top table", trial.Memory(cost.KernelKB), "computed")
-		line("together", trial.Memory(cost.Now.V), figureOr(cost.AtMax, times+" connections = "))
+		line("private memory", probes.Memory(cost.Private.V), "RssAnon: its caches and work_mem")
+		line("page table", probes.Memory(cost.PageTables.V), "VmPTE: for what it has touched")
+		line("kernel stack, top table", probes.Memory(cost.KernelKB), "computed")
+		line("together", probes.Memory(cost.Now.V), figureOr(cost.AtMax, times+" connections = "))
 	}
 	out = append(out, para{}, para{"With all of shared memory touched: computed, the most a connection takes", stTitle})
 	if first := cost.Sizes[0]; !first.PageTables.OK() {
@@ -77,16 +77,13 @@ func cardLines(st *trial.State, w int) []para {
 		}
 	}
 	out = append(out, para{})
+	size := "size not known"
+	if server.SharedMemoryKB > 0 {
+		size = probes.Memory(float64(server.SharedMemoryKB))
+	}
 	return append(out, lines([]para{{
 		fmt.Sprintf("Shared memory (%s) is there once and not in these figures. Of the kernel's memory only the stack and the top table are; a process's files, sockets and task are not seen one by one.",
-			orElse(memoryOrNone(server.SharedMemoryKB), "size not known")), stDim}}, w)...)
-}
-
-func memoryOrNone(kB uint64) string {
-	if kB == 0 {
-		return ""
-	}
-	return trial.Memory(float64(kB))
+			size), stDim}}, w)...)
 }
 
 // figureOr is an amount of memory behind a word, "n/a" where there is none.
@@ -94,5 +91,5 @@ func figureOr(v probes.Value, word string) string {
 	if !v.OK() {
 		return "n/a"
 	}
-	return word + trial.Memory(v.V)
+	return word + probes.Memory(v.V)
 }

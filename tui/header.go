@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"pgtlb/probes"
 	"pgtlb/workload/trial"
 )
 
@@ -79,7 +80,7 @@ func pagesFigs(st *trial.State, narrow bool) []fig {
 	case h.FellBack() && narrow:
 		return []fig{{"FELL BACK to 4 kB", stWarn, 1}}
 	case h.FellBack() && h.Short > 0:
-		return []fig{{fmt.Sprintf("huge_pages=try FELL BACK to 4 kB: %s pages short", trial.Number(float64(h.Short))), stWarn, 1}}
+		return []fig{{fmt.Sprintf("huge_pages=try FELL BACK to 4 kB: %s pages short", probes.Number(float64(h.Short))), stWarn, 1}}
 	case h.FellBack():
 		return []fig{{"huge_pages=try FELL BACK to 4 kB", stWarn, 1}}
 	case h.InUse == "":
@@ -113,8 +114,8 @@ func costFigs(sc *scene) []fig {
 		name = "own CPU incl. driver "
 	}
 	figs := []fig{
-		{name + trial.Short(sc.last.OwnCPUPct) + " %", stDim, 8},
-		{"read " + trial.Short(float64(sc.last.ProbeTime)/float64(time.Millisecond)) + " ms", stDim, 10},
+		{name + probes.Short(sc.last.OwnCPUPct) + " %", stDim, 8},
+		{"read " + probes.Short(float64(sc.last.ProbeTime)/float64(time.Millisecond)) + " ms", stDim, 10},
 	}
 	if n := sc.st.Dropped; n > 0 {
 		figs = append(figs, fig{skippedText(n), stDim, 11})
@@ -128,7 +129,7 @@ func skippedText(n uint64) string {
 	if n == 1 {
 		word = "refresh"
 	}
-	return trial.Number(float64(n)) + " " + word + " left out: slow terminal"
+	return probes.Number(float64(n)) + " " + word + " left out: slow terminal"
 }
 
 func orElse(s, other string) string {
@@ -181,12 +182,12 @@ func dataFigs(st *trial.State) []fig {
 	var figs []fig
 	if d := st.Dataset; d != nil {
 		figs = append(figs,
-			fig{trial.Number(float64(d.Rows)) + " rows", stDim, 1},
-			fig{"table " + trial.Memory(float64(d.TableBytes)/1024) + ", index " + trial.Memory(float64(d.IndexBytes)/1024), stDim, 2})
+			fig{probes.Number(float64(d.Rows)) + " rows", stDim, 1},
+			fig{"table " + probes.Memory(float64(d.TableBytes)/1024) + ", index " + probes.Memory(float64(d.IndexBytes)/1024), stDim, 2})
 		if d.FitsSharedBuffer {
-			figs = append(figs, fig{"fits in shared buffers " + trial.Memory(float64(st.Server.SharedBuffersKB)), stDim, 2})
+			figs = append(figs, fig{"fits in shared buffers " + probes.Memory(float64(st.Server.SharedBuffersKB)), stDim, 2})
 		} else {
-			figs = append(figs, fig{"larger than shared buffers " + trial.Memory(float64(st.Server.SharedBuffersKB)), stWarn, 2})
+			figs = append(figs, fig{"larger than shared buffers " + probes.Memory(float64(st.Server.SharedBuffersKB)), stWarn, 2})
 		}
 	}
 	return figs
@@ -207,7 +208,7 @@ func differFigs(st *trial.State) []fig {
 	if h.CPUs == 0 {
 		return nil
 	}
-	figs := []fig{{strconv.Itoa(h.CPUs) + " CPUs", stDim, 4}, {trial.Memory(float64(h.MemTotalKB)), stDim, 5}}
+	figs := []fig{{strconv.Itoa(h.CPUs) + " CPUs", stDim, 4}, {probes.Memory(float64(h.MemTotalKB)), stDim, 5}}
 	if thp := h.THP["enabled"]; thp != "" {
 		figs = append(figs, fig{"THP " + clean(thp), stDim, 6})
 	}

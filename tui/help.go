@@ -55,6 +55,9 @@ func helpKeys(st *trial.State) [][2]string {
 	}
 	keys = append(keys, [2]string{"c  v", "lay the baseline under the lines; table of all values"},
 		[2]string{"C", "what one more connection costs, now and at most, in each page size"})
+	if mode != trial.Replaying {
+		keys = append(keys, [2]string{"d", "the doctor: what stands in the way of huge pages and of being measured, the commands that change it, and the page bill. There: ↑ ↓ select, pgdn reads on, r looks again, esc goes back"})
+	}
 	if mode == trial.InLab {
 		keys = append(keys, [2]string{"h", "page mode: 4 kB, 2 MB or 1 GB pages, with a restart of the lab server"})
 	}

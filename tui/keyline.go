@@ -47,6 +47,9 @@ func (m *Model) hints(st *trial.State) []hint {
 	if hasRun(st) {
 		out = append(out, hint{"e", "report", 4})
 	}
+	if st.Mode != trial.Replaying {
+		out = append(out, hint{"d", "doctor", 5})
+	}
 	out = append(out, hint{"C", "connection cost", 10}, hint{"enter", "zoom", 6}, hint{"s", "sort", 9}, hint{"/", "filter", 9})
 	if st.Mode != trial.Replaying {
 		freeze := "freeze"

@@ -104,6 +104,8 @@ func (m *Model) modeKey(k string) tea.Cmd {
 		m.engine.Do(trial.SaveBaseline{})
 	case "l":
 		m.overlay = &scenarios{}
+	case "d":
+		m.overlay = newDoctorScreen(m)
 	case "h":
 		if m.st.Mode == trial.InLab {
 			m.overlay = newPagesMenu(m.st)

@@ -7,11 +7,10 @@ import (
 	"time"
 
 	"pgtlb/probes"
-	"pgtlb/workload/trial"
 )
 
 // percent writes a share.
-func percent(v float64) string { return trial.Short(v) + " %" }
+func percent(v float64) string { return probes.Short(v) + " %" }
 
 // trimmed writes an axis label: zeros behind the point say nothing there.
 func trimmed(format func(float64) string) func(float64) string {
@@ -34,11 +33,11 @@ func trimmed(format func(float64) string) func(float64) string {
 func valueText(m probes.Metric, v float64) string {
 	switch m.Unit {
 	case "kB":
-		return trial.Memory(v)
+		return probes.Memory(v)
 	case "%":
 		return percent(v)
 	}
-	return trial.Short(v)
+	return probes.Short(v)
 }
 
 // clock writes a duration as 01:24 or 1:02:03.

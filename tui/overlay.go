@@ -35,6 +35,21 @@ func box(c *canvas, title string, w, h int, foot string) rect {
 	return rect{r.x + 3, r.y + 2, r.w - 6, r.h - 4}
 }
 
+// part frames a part of the screen and returns the room inside.
+func part(c *canvas, r rect, focused bool, left, right []fig) rect {
+	border := stBorder
+	if focused {
+		border = stFocus
+	}
+	c.frame(r, border)
+	if figsWidth(left)+figsWidth(right)+10 > r.w {
+		right = nil
+	}
+	titled(c, r, left, right)
+	in := r.inner()
+	return rect{in.x + 1, in.y, max(0, in.w-2), in.h}
+}
+
 // para is one paragraph of an overlay's text.
 type para struct {
 	text string

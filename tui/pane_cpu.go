@@ -2,7 +2,6 @@ package tui
 
 import (
 	"pgtlb/probes"
-	"pgtlb/workload/trial"
 )
 
 // dtlbPane shows the dTLB miss rate and the share of cycles in page walks, else
@@ -12,7 +11,7 @@ func (sc *scene) dtlbPane() pane {
 		probes.DTLBMissPct, probes.WalkCyclesPct, probes.DTLBLoads, probes.DTLBLoadMisses, probes.DTLBMissesPerKInstr}}
 	id, format, short := probes.DTLBMissPct, percent, "dTLB misses"
 	if !sc.has(id) && sc.has(probes.DTLBMissesPerKInstr) {
-		id, format = probes.DTLBMissesPerKInstr, trial.Short
+		id, format = probes.DTLBMissesPerKInstr, probes.Short
 		p.title = "dTLB load MPKI"
 		short = "dTLB MPKI"
 	}
@@ -50,7 +49,7 @@ func (sc *scene) cyclesPane() pane {
 		return p
 	}
 	p.spark = sc.line(user, "", stOne, '#')
-	p.chart = sc.newChart(trial.Short, sc.line(user, "", stOne, '#'), sc.line(kernel, "", stThree, 'k'))
+	p.chart = sc.newChart(probes.Short, sc.line(user, "", stOne, '#'), sc.line(kernel, "", stThree, 'k'))
 	p.chart.stack = true
 	u, k := sc.now(user, ""), sc.now(kernel, "")
 	cpus := float64(sc.st.Host.CPUs)
@@ -63,7 +62,7 @@ func (sc *scene) cyclesPane() pane {
 			return cpus
 		}
 	}
-	if sc.compare(&p, kernel, trial.Short, stThree) {
+	if sc.compare(&p, kernel, probes.Short, stThree) {
 		p.title, p.shorter, p.name = "Cycles kernel/s", []string{"Cycles:k/s"}, "Cycles:k/s"
 		if user == probes.CPUUser { // still called time
 			p.title, p.shorter, p.name = "CPU time kernel", []string{"Kernel time"}, "Kernel time"
@@ -71,16 +70,16 @@ func (sc *scene) cyclesPane() pane {
 		p.chart.stack, p.chart.nice = false, nil
 		p.chart.lines = append(p.chart.lines, sc.baseline(user, ""), sc.baseline(kernel, ""))
 		if u.OK() {
-			p.foot = sc.nowFig(u, trial.Short, stOne, "user ", 9)
+			p.foot = sc.nowFig(u, probes.Short, stOne, "user ", 9)
 		}
 		return p
 	}
-	p.figs = append(sc.nowFig(u, trial.Short, stOne, "user ", 1), sc.nowFig(k, trial.Short, stThree, "kernel ", 0)...)
+	p.figs = append(sc.nowFig(u, probes.Short, stOne, "user ", 1), sc.nowFig(k, probes.Short, stThree, "kernel ", 0)...)
 	if sum := u.V + k.V; u.OK() && k.OK() && sum > 0 {
 		p.figs = append(p.figs, fig{"(" + percent(100*k.V/sum) + " kernel)", stDim, 3})
 	}
 	if user == probes.CPUUser && cpus > 0 {
-		p.figs = append(p.figs, fig{"of " + trial.Number(cpus) + " CPUs", stDim, 2})
+		p.figs = append(p.figs, fig{"of " + probes.Number(cpus) + " CPUs", stDim, 2})
 	}
 	return p
 }

@@ -21,24 +21,24 @@ func (sc *scene) tpsPane() pane {
 	p := pane{
 		title:   "TPS",
 		spark:   main,
-		chart:   sc.newChart(trial.Short, main, sc.baseline(probes.TPS, "")),
+		chart:   sc.newChart(probes.Short, main, sc.baseline(probes.TPS, "")),
 		metrics: []string{probes.TPS, probes.ServerTPS, probes.Failed},
 		labels:  labels,
 	}
-	if sc.compare(&p, probes.TPS, trial.Short, stOne) {
+	if sc.compare(&p, probes.TPS, probes.Short, stOne) {
 		p.chart.loose = true
 		return p
 	}
-	p.figs = sc.nowFig(sc.now(probes.TPS, ""), trial.Short, stOne, "", 0)
+	p.figs = sc.nowFig(sc.now(probes.TPS, ""), probes.Short, stOne, "", 0)
 	if len(labels) > 1 {
 		sc.byLoad(&p, probes.TPS)
 		p.tight = [][]fig{p.figs}
 	}
 	if server := sc.now(probes.ServerTPS, ""); server.OK() {
-		p.figs = append(p.figs, fig{"server " + trial.Short(server.V), stDim, 3})
+		p.figs = append(p.figs, fig{"server " + probes.Short(server.V), stDim, 3})
 	}
 	if failed := sc.now(probes.Failed, ""); failed.OK() && failed.V > 0 {
-		p.figs = append(p.figs, fig{"failed " + trial.Short(failed.V) + "/s", stBad, 1})
+		p.figs = append(p.figs, fig{"failed " + probes.Short(failed.V) + "/s", stBad, 1})
 	}
 	return p
 }
@@ -51,10 +51,10 @@ func (sc *scene) serverTPSPane() pane {
 	}
 	p.spark = sc.line(probes.ServerTPS, "", stOne, '*')
 	p.spark.area = true
-	p.chart = sc.newChart(trial.Short, p.spark)
-	p.figs = sc.nowFig(sc.now(probes.ServerTPS, ""), trial.Short, stOne, "", 0)
+	p.chart = sc.newChart(probes.Short, p.spark)
+	p.figs = sc.nowFig(sc.now(probes.ServerTPS, ""), probes.Short, stOne, "", 0)
 	if r := sc.now(probes.Rollbacks, ""); r.OK() && r.V > 0 {
-		p.figs = append(p.figs, fig{"rollbacks " + trial.Short(r.V) + "/s", stWarn, 1})
+		p.figs = append(p.figs, fig{"rollbacks " + probes.Short(r.V) + "/s", stWarn, 1})
 	}
 	return p
 }
@@ -71,7 +71,7 @@ func (sc *scene) latencyPane() pane {
 		metrics: []string{probes.LatencyMean, probes.LatencyP50, probes.LatencyP95, probes.LatencyP99},
 		labels:  sc.labels(probes.LatencyP99),
 	}
-	comparing := sc.compare(&p, probes.LatencyP99, trial.Short, stThree)
+	comparing := sc.compare(&p, probes.LatencyP99, probes.Short, stThree)
 	if !comparing && len(p.labels) > 1 {
 		return sc.latencyByLoad(p)
 	}
@@ -82,7 +82,7 @@ func (sc *scene) latencyPane() pane {
 			sc.line(probes.LatencyP50, "", stOne, '*'), sc.line(probes.LatencyP99, "", stThree, '^'),
 			sc.baseline(probes.LatencyP50, ""), sc.baseline(probes.LatencyP99, ""))
 		if p50 := sc.now(probes.LatencyP50, ""); p50.OK() {
-			p.foot = sc.nowFig(p50, trial.Short, stOne, "p50 ", 9)
+			p.foot = sc.nowFig(p50, probes.Short, stOne, "p50 ", 9)
 		}
 		return p
 	}
@@ -90,9 +90,9 @@ func (sc *scene) latencyPane() pane {
 		sc.line(probes.LatencyP50, "", stOne, '*'),
 		sc.line(probes.LatencyP95, "", stTwo, 'o'),
 		sc.line(probes.LatencyP99, "", stThree, '^'))
-	p.figs = append(p.figs, sc.nowFig(sc.now(probes.LatencyP50, ""), trial.Short, stOne, "p50 ", 1)...)
-	p.figs = append(p.figs, sc.nowFig(sc.now(probes.LatencyP95, ""), trial.Short, stTwo, "p95 ", 2)...)
-	p.figs = append(p.figs, sc.nowFig(sc.now(probes.LatencyP99, ""), trial.Short, stThree, "p99 ", 0)...)
+	p.figs = append(p.figs, sc.nowFig(sc.now(probes.LatencyP50, ""), probes.Short, stOne, "p50 ", 1)...)
+	p.figs = append(p.figs, sc.nowFig(sc.now(probes.LatencyP95, ""), probes.Short, stTwo, "p95 ", 2)...)
+	p.figs = append(p.figs, sc.nowFig(sc.now(probes.LatencyP99, ""), probes.Short, stThree, "p99 ", 0)...)
 	for _, l := range running(sc.st) {
 		if l.Apdex != nil && l.Status == trial.LoadRunning {
 			p.foot = append(p.foot, fig{apdexText(l.Apdex), apdexStyle(l.Apdex), 9})
@@ -124,7 +124,7 @@ func (sc *scene) byLoad(p *pane, id string) {
 		}
 		value := "n/a"
 		if v := sc.now(id, label); v.OK() {
-			value = trial.Short(v.V)
+			value = probes.Short(v.V)
 		}
 		p.legend = append(p.legend, named{key: sc.digit(label), name: clean(label), value: value, sign: sign, st: st})
 	}
@@ -144,14 +144,14 @@ func (sc *scene) digit(label string) string {
 func (sc *scene) latencyByLoad(p pane) pane {
 	p.chart = sc.latencyChart()
 	p.title, p.shorter, p.name = "Latency p99 ms", []string{"p99 ms"}, "p99 ms"
-	p.figs = sc.nowFig(sc.now(probes.LatencyP99, ""), trial.Short, stPlain, "all ", 0)
+	p.figs = sc.nowFig(sc.now(probes.LatencyP99, ""), probes.Short, stPlain, "all ", 0)
 	sc.byLoad(&p, probes.LatencyP99)
 	return p
 }
 
 // latencyChart is a chart of milliseconds: one bad second does not flatten it.
 func (sc *scene) latencyChart(lines ...line) *chart {
-	ch := sc.newChart(trial.Short, lines...)
+	ch := sc.newChart(probes.Short, lines...)
 	ch.cut = true
 	return ch
 }
@@ -164,7 +164,7 @@ func (sc *scene) serverLatencyPane() pane {
 	}
 	p.spark = sc.line(probes.ServerLatencyMean, "", stOne, '*')
 	p.chart = sc.latencyChart(p.spark)
-	p.figs = sc.nowFig(sc.now(probes.ServerLatencyMean, ""), trial.Short, stOne, "mean ", 0)
+	p.figs = sc.nowFig(sc.now(probes.ServerLatencyMean, ""), probes.Short, stOne, "mean ", 0)
 	return p
 }
 
@@ -195,7 +195,7 @@ func (sc *scene) nowFig(v probes.Value, format func(float64) string, st style, p
 	}
 	figs := []fig{{prefix + format(v.V), st, drop}}
 	if v.RunningPct > 0 && v.RunningPct < runningFloor {
-		figs = append(figs, fig{"(" + trial.Short(v.RunningPct) + " % running)", stWarn, drop})
+		figs = append(figs, fig{"(" + probes.Short(v.RunningPct) + " % running)", stWarn, drop})
 	}
 	return figs
 }

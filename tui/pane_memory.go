@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"pgtlb/probes"
-	"pgtlb/workload/trial"
 )
 
 // faultsPane shows the page faults of the server's own processes with the
@@ -30,12 +29,12 @@ func (sc *scene) faultsPane() pane {
 	}
 	p.spark = sc.line(id, "", stOne, '*')
 	p.spark.area = true
-	p.chart = sc.newChart(trial.Short, p.spark, sc.baseline(id, ""))
+	p.chart = sc.newChart(probes.Short, p.spark, sc.baseline(id, ""))
 	total := runFigure(sc.st, id, "")
 	if id == probes.PageFaultsMinor {
 		total = runFigure(sc.st, probes.PageFaults, "")
 	}
-	if sc.compare(&p, id, trial.Short, stOne) {
+	if sc.compare(&p, id, probes.Short, stOne) {
 		switch id {
 		case probes.ServerPageFaults:
 			p.title, p.shorter = "Server faults/s", []string{"Server faults"}
@@ -47,13 +46,13 @@ func (sc *scene) faultsPane() pane {
 		}
 		return p
 	}
-	p.figs = sc.nowFig(sc.now(id, ""), trial.Short, stOne, name, 0)
+	p.figs = sc.nowFig(sc.now(id, ""), probes.Short, stOne, name, 0)
 	if total.OK() {
 		p.foot = []fig{{"total " + totalText(total), stDim, 8}}
 	}
 	if id == probes.ServerPageFaults && sc.has(probes.PageFaultsMinor) {
 		p.chart.lines = append(p.chart.lines, sc.line(probes.PageFaultsMinor, "", stTwo, 'o'))
-		p.figs = append(p.figs, sc.nowFig(sc.now(probes.PageFaultsMinor, ""), trial.Short, stTwo, "│ minor ", 1)...)
+		p.figs = append(p.figs, sc.nowFig(sc.now(probes.PageFaultsMinor, ""), probes.Short, stTwo, "│ minor ", 1)...)
 		p.foot = append(p.foot, fig{"minor, major: system", stDim, 9})
 	}
 	return sc.withMajor(p)
@@ -73,7 +72,7 @@ func (sc *scene) withMajor(p pane) pane {
 	if major.V > 0 {
 		st = stThree
 	}
-	p.figs = append(p.figs, fig{"major " + trial.Short(major.V), st, 2})
+	p.figs = append(p.figs, fig{"major " + probes.Short(major.V), st, 2})
 	return p
 }
 
@@ -100,16 +99,16 @@ func (sc *scene) tablesPane() pane {
 	}
 	p.spark = sc.line(probes.PageTables, "", stOne, '*')
 	p.spark.area = true
-	p.chart = sc.newChart(trial.Memory, p.spark, sc.baseline(probes.PageTables, ""))
+	p.chart = sc.newChart(probes.Memory, p.spark, sc.baseline(probes.PageTables, ""))
 	p.chart.nice = niceSize
 	filled, growth := sc.filled()
-	if sc.compare(&p, probes.PageTables, trial.Memory, stOne) {
+	if sc.compare(&p, probes.PageTables, probes.Memory, stOne) {
 		if filled != "" {
 			p.foot = []fig{{filled, stDim, 8}}
 		}
 		return p
 	}
-	p.figs = sc.nowFig(sc.now(probes.PageTables, ""), trial.Memory, stOne, "", 0)
+	p.figs = sc.nowFig(sc.now(probes.PageTables, ""), probes.Memory, stOne, "", 0)
 	if filled != "" {
 		p.shorter, p.tight = []string{"Tables"}, [][]fig{p.figs}
 		p.figs = append(p.figs, fig{"│ server " + filled, stValue, 1})
@@ -119,7 +118,7 @@ func (sc *scene) tablesPane() pane {
 		if growth != "" {
 			name = "largest "
 		}
-		p.foot = append(p.foot, fig{name + trial.Memory(largest.V), stDim, 8})
+		p.foot = append(p.foot, fig{name + probes.Memory(largest.V), stDim, 8})
 	}
 	if growth != "" {
 		p.foot = append(p.foot, fig{growth, stDim, 9})
@@ -144,13 +143,13 @@ func (sc *scene) filled() (text, growth string) {
 		}
 		most += probes.PageTableCeilingKB(server.SharedMemoryKB, server.HugePages.PageKB, b.Mem.Private)
 	}
-	switch text = trial.Memory(sum.V); {
+	switch text = probes.Memory(sum.V); {
 	case most <= 0:
 		text = ""
 	case sum.V > most:
-		text += ", computed " + trial.Memory(most)
+		text += ", computed " + probes.Memory(most)
 	default:
-		most := trial.Memory(most)
+		most := probes.Memory(most)
 		// One unit is enough, and leaves room for the pane's name.
 		if unit := most[strings.LastIndexByte(most, ' '):]; strings.HasSuffix(text, unit) {
 			text = strings.TrimSuffix(text, unit)
@@ -158,7 +157,7 @@ func (sc *scene) filled() (text, growth string) {
 		text += " of at most " + most
 	}
 	if each := sc.growth(); each.OK() && each.V >= 1 {
-		growth = "+" + trial.Memory(each.V) + "/min each"
+		growth = "+" + probes.Memory(each.V) + "/min each"
 	}
 	return text, growth
 }
@@ -218,9 +217,9 @@ func (p pool) draw(c *canvas, x, y, w int) {
 
 func (p pool) figs() []fig {
 	return []fig{
-		{"touched " + trial.Memory(p.touched*p.pageKB), stOne, 0},
-		{"reserved " + trial.Memory(p.reserved*p.pageKB), stTwo, 1},
-		{"free " + trial.Memory(p.free*p.pageKB), stDim, 2},
+		{"touched " + probes.Memory(p.touched*p.pageKB), stOne, 0},
+		{"reserved " + probes.Memory(p.reserved*p.pageKB), stTwo, 1},
+		{"free " + probes.Memory(p.free*p.pageKB), stDim, 2},
 	}
 }
 

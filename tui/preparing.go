@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"pgtlb/probes"
 	"pgtlb/workload/trial"
 )
 
@@ -107,11 +108,11 @@ func stepDetail(s trial.Step) string {
 	case s.State == trial.StepRunning && s.Total > 0:
 		pct := fmt.Sprintf("%3.0f %%", 100*float64(s.Done)/float64(s.Total))
 		if s.Unit != "" && s.Unit != "%" {
-			pct += fmt.Sprintf("  %s of %s %s", trial.Short(float64(s.Done)), trial.Short(float64(s.Total)), clean(s.Unit))
+			pct += fmt.Sprintf("  %s of %s %s", probes.Short(float64(s.Done)), probes.Short(float64(s.Total)), clean(s.Unit))
 		}
 		return join(pct, detail)
 	case s.State == trial.StepRunning && s.Done > 0:
-		return join(trial.Short(float64(s.Done))+" "+clean(s.Unit), detail)
+		return join(probes.Short(float64(s.Done))+" "+clean(s.Unit), detail)
 	}
 	return detail
 }

@@ -23,7 +23,7 @@ func figureCell(of func(*trial.LoadState, *probes.Frame) probes.Value) func(*tri
 		if !v.OK() {
 			return "n/a", stDim
 		}
-		return trial.Short(v.V), stOne
+		return probes.Short(v.V), stOne
 	}
 }
 
@@ -40,7 +40,7 @@ func apdexStyle(a *trial.Apdex) style {
 
 // apdexText names score, rating and threshold.
 func apdexText(a *trial.Apdex) string {
-	return fmt.Sprintf("Apdex %.2f %s, T %s ms", a.Score, a.Rating, trial.Number(a.TMS))
+	return fmt.Sprintf("Apdex %.2f %s, T %s ms", a.Score, a.Rating, probes.Number(a.TMS))
 }
 
 // drawInfo says what a scenario does, what it shows and why, and its script.
@@ -49,7 +49,7 @@ func (s *scenarios) drawInfo(c *canvas, r rect, l *trial.LoadState) {
 	if l.Apdex != nil {
 		right = []fig{{apdexText(l.Apdex), apdexStyle(l.Apdex), 0}}
 	}
-	in := s.pane(c, r, false, []fig{{clean(l.Name), stTitle, 0}}, right)
+	in := part(c, r, false, []fig{{clean(l.Name), stTitle, 0}}, right)
 	list := infoLines(l, in.w)
 	first := min(s.line, max(0, len(list)-in.h))
 	drawParas(c, in, list, first)

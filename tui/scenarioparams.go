@@ -116,7 +116,7 @@ func (s *scenarios) drawParams(c *canvas, r rect, l *trial.LoadState) {
 	if !s.tuning {
 		left = append(left, fig{"e changes them", stDim, 1})
 	}
-	in := s.pane(c, r, s.tuning, left, []fig{{clean(l.Name), stDim, 0}})
+	in := part(c, r, s.tuning, left, []fig{{clean(l.Name), stDim, 0}})
 	x := in.x
 	for _, h := range []struct {
 		title string

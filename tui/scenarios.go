@@ -76,21 +76,6 @@ func (s *scenarios) drawLower(c *canvas, r rect, load *trial.LoadState) {
 	s.drawInfo(c, r, load)
 }
 
-// pane frames a part of the screen and returns the room inside.
-func (s *scenarios) pane(c *canvas, r rect, focused bool, left, right []fig) rect {
-	border := stBorder
-	if focused {
-		border = stFocus
-	}
-	c.frame(r, border)
-	if figsWidth(left)+figsWidth(right)+10 > r.w {
-		right = nil
-	}
-	titled(c, r, left, right)
-	in := r.inner()
-	return rect{in.x + 1, in.y, max(0, in.w-2), in.h}
-}
-
 // hints are the keys that do something here.
 func (s *scenarios) hints(m *Model) []hint {
 	load := s.load(m)
@@ -238,7 +223,7 @@ func (s *scenarios) drawList(c *canvas, r rect, m *Model) {
 	if on > 0 {
 		right[0].st = stGood
 	}
-	in := s.pane(c, r, !s.tuning, []fig{{"Scenarios", stTitle, 0}, {fmt.Sprint(len(loads)), stValue, 1}}, right)
+	in := part(c, r, !s.tuning, []fig{{"Scenarios", stTitle, 0}, {fmt.Sprint(len(loads)), stValue, 1}}, right)
 	cols := fitList(in.w)
 	x := in.x
 	for _, col := range cols {

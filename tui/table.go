@@ -182,13 +182,13 @@ func (t *table) drawTitle(c *canvas, r rect, sc *scene, v *tableView) {
 	left := []fig{{"Backends", stTitle, 0}, {fmt.Sprint(v.all), stValue, 1}}
 	sum, all := sc.now(probes.PageTableBackendsSum, ""), sc.now(probes.PageTables, "")
 	if sum.OK() {
-		text := "page tables " + trial.Memory(sum.V)
+		text := "page tables " + probes.Memory(sum.V)
 		if all.OK() && all.V > 0 {
-			text += " = " + trial.Short(100*sum.V/all.V) + " % of PageTables"
+			text += " = " + probes.Short(100*sum.V/all.V) + " % of PageTables"
 		}
 		left = append(left, fig{text, stDim, 2})
 		if others := sc.now(probes.PageTableOthers, ""); others.OK() {
-			left = append(left, fig{trial.Memory(others.V) + " of other processes", stDim, 6})
+			left = append(left, fig{probes.Memory(others.V) + " of other processes", stDim, 6})
 		}
 	}
 	left = append(left, passFig(sc.st.Pass)...)

@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 
+	"pgtlb/probes"
 	"pgtlb/workload/trial"
 )
 
@@ -19,7 +20,7 @@ func passFig(p *trial.Pass) []fig {
 	case p.Ended.IsZero():
 		return []fig{{"reading Pss: " + n, stWarn, 1}}
 	}
-	return []fig{{fmt.Sprintf("Pss %s (%s) at %s", trial.Memory(passSum(p)), n, p.Began.Format("15:04:05")), stValue, 3}}
+	return []fig{{fmt.Sprintf("Pss %s (%s) at %s", probes.Memory(passSum(p)), n, p.Began.Format("15:04:05")), stValue, 3}}
 }
 
 // passSum adds the Pss of what was read up, in kB: unlike Rss it may be, since
@@ -47,7 +48,7 @@ func passParas(p *trial.Pass) []para {
 		return []para{{fmt.Sprintf("reading the Pss of all: %d of %d, one at a time; esc stops it", len(p.Read), p.Total), stWarn}}
 	}
 	text := fmt.Sprintf("Pss of %d of %d processes, one after the other from %s to %s: together %s",
-		len(p.Read), p.Total, p.Began.Format("15:04:05"), p.Ended.Format("15:04:05"), trial.Memory(passSum(p)))
+		len(p.Read), p.Total, p.Began.Format("15:04:05"), p.Ended.Format("15:04:05"), probes.Memory(passSum(p)))
 	if p.Stopped {
 		text += " (stopped)"
 	}

@@ -83,12 +83,12 @@ func holderLines(u *probes.HugetlbUse, postmaster int) []string {
 	var out []string
 	told := map[int]bool{}
 	for _, m := range u.Memory {
-		text := trial.Memory(float64(m.SizeKB))
+		text := probes.Memory(float64(m.SizeKB))
 		if m.PageKB > 0 {
 			text += " in pages of " + pageSize(m.PageKB)
 		}
 		if m.TouchedKB != nil {
-			text += ", " + trial.Memory(float64(*m.TouchedKB)) + " touched"
+			text += ", " + probes.Memory(float64(*m.TouchedKB)) + " touched"
 		}
 		if m.Kind != probes.HugetlbAnonymous {
 			text += ", " + m.Name
@@ -122,7 +122,7 @@ func restLines(rest []*probes.HugetlbProcess, postmaster int) []string {
 	for len(rest) > 0 {
 		same, others := sameOwner(rest)
 		most := slices.MaxFunc(same, func(a, b *probes.HugetlbProcess) int { return cmp.Compare(a.HugetlbKB, b.HugetlbKB) })
-		text := trial.Memory(float64(most.HugetlbKB)) + " touched"
+		text := probes.Memory(float64(most.HugetlbKB)) + " touched"
 		if len(same) > 1 {
 			text += " by the one with most"
 		}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"pgtlb/probes"
-	"pgtlb/workload/trial"
 )
 
 // drawTableZoom draws the table as large as the body, with all that is known of
@@ -50,8 +49,8 @@ func (m *Model) exact(sc *scene, b *probes.BackendRow) []para {
 	}
 	return []para{
 		{fmt.Sprintf("Pss %s  Rss %s  private %s  shared %s  hugetlb %s",
-			trial.Memory(float64(i.Pss)), trial.Memory(float64(i.Rss)), trial.Memory(float64(i.Private)), trial.Memory(float64(i.Shared)), trial.Memory(float64(i.Hugetlb))), stValue},
-		{fmt.Sprintf("smaps_rollup read in %s ms at %s", trial.Short(float64(i.Took)/float64(time.Millisecond)), i.At.Format("15:04:05")), stDim},
+			probes.Memory(float64(i.Pss)), probes.Memory(float64(i.Rss)), probes.Memory(float64(i.Private)), probes.Memory(float64(i.Shared)), probes.Memory(float64(i.Hugetlb))), stValue},
+		{fmt.Sprintf("smaps_rollup read in %s ms at %s", probes.Short(float64(i.Took)/float64(time.Millisecond)), i.At.Format("15:04:05")), stDim},
 	}
 }
 

@@ -85,9 +85,9 @@ func figureText(m probes.Metric, f trial.Figure) string {
 // it is the least that it can be.
 func totalText(f trial.Figure) string {
 	if f.Uncovered > 0 {
-		return "≥ " + trial.Short(f.Total)
+		return "≥ " + probes.Short(f.Total)
 	}
-	return trial.Short(f.Total)
+	return probes.Short(f.Total)
 }
 
 // difference says how far the run is from the baseline, green on the better

@@ -6,7 +6,6 @@ import (
 
 	"pgtlb/probes"
 	"pgtlb/workload"
-	"pgtlb/workload/trial"
 )
 
 // benchCleanup removes what pgtlb made in a database.
@@ -54,7 +53,7 @@ func (a *app) benchCleanup(ctx context.Context, b *benchFlags, args []string) er
 		return err
 	}
 	if kept := len(all) - going; left > kept {
-		return &exitError{exitNo, fmt.Errorf("%s could not be removed", trial.Plural(left-kept, "object"))}
+		return &exitError{exitNo, fmt.Errorf("%s could not be removed", probes.Plural(left-kept, "object"))}
 	}
 	return nil
 }
@@ -64,5 +63,5 @@ func sizeOf(o workload.Object) string {
 	if o.Bytes == 0 {
 		return ""
 	}
-	return " (" + trial.Memory(float64(o.Bytes)/1024) + ")"
+	return " (" + probes.Memory(float64(o.Bytes)/1024) + ")"
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"pgtlb/probes"
 	"pgtlb/workload"
-	"pgtlb/workload/trial"
 )
 
 // benchInit makes pgbench's tables, as pgbench -i does.
@@ -27,7 +27,7 @@ func (a *app) benchInit(ctx context.Context, b *benchFlags, args []string) error
 		return err
 	}
 	lines := append([]string{"pgbench's tables on a server that pgtlb did not start:"}, s.lines()...)
-	lines = append(lines, fmt.Sprintf("  makes        tables of scale %d, about %s", b.scale, trial.Memory(float64(tables.Estimate())/1024)))
+	lines = append(lines, fmt.Sprintf("  makes        tables of scale %d, about %s", b.scale, probes.Memory(float64(tables.Estimate())/1024)))
 	lines = append(lines, replaced(found)...)
 	if err := a.confirm(ctx, lines, "Make them?", b.lab.yes, "nothing was made"); err != nil {
 		return err

@@ -154,7 +154,7 @@ func describe(w *benched) string {
 			what = strings.Join(names, ", ")
 		}
 	}
-	text := fmt.Sprintf("%s, %s", what, trial.Plural(l.Clients, "client"))
+	text := fmt.Sprintf("%s, %s", what, probes.Plural(l.Clients, "client"))
 	if l.Duration > 0 {
 		text += fmt.Sprintf(" for %.0f s", l.Duration.Seconds())
 	} else {
@@ -173,7 +173,7 @@ func makes(w *benched) []string {
 		return []string{"  makes        nothing; what the scripts do is done there"}
 	}
 	if bytes := w.load.Scenario.Estimate(w.load.Values); bytes > 0 {
-		list[0] += ", about " + trial.Memory(float64(bytes)/1024)
+		list[0] += ", about " + probes.Memory(float64(bytes)/1024)
 	}
 	list = append(list, "only what is not there yet; pgtlb bench --cleanup removes it")
 	for i, text := range list {

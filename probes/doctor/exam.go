@@ -27,10 +27,11 @@ type Check struct {
 	Expected string `json:"expected"` // what would be good; empty where nothing is
 	Why      string `json:"why"`      // why it matters, for a person who has not met it
 	// Fix are commands, or lines of a file after a comment that names it, to be
-	// copied as they are; Undo takes them back and is printed first where the fix
-	// may do harm.
+	// copied as they are; Undo takes them back.
 	Fix  []string `json:"fix"`
 	Undo []string `json:"undo"`
+	// UndoFirst is set where the fix may do harm: then the undo is to be read first.
+	UndoFirst bool `json:"-"`
 	// Takes is what puts the fix into effect.
 	Takes Takes `json:"takes,omitempty"`
 	// Sources are the files, views or commands that Found was read from.
@@ -59,6 +60,8 @@ type Exam struct {
 	Checks    []Check   `json:"checks"`
 	Bill      Bill      `json:"page_bill"`
 	HugePages HugePages `json:"huge_pages"`
+	// Service is the systemd unit that runs the server; empty where it is not known.
+	Service string `json:"service,omitempty"`
 }
 
 // HugePages sums up what was asked for, what is in use and what the pool has.
@@ -67,8 +70,11 @@ type HugePages struct {
 	InUse     string `json:"in_use"`            // on, off; empty where it is not proved
 	PageKB    int    `json:"page_kb,omitempty"` // in use
 	Proof     string `json:"proof"`
-	// WantedKB is the size of the pool that the server asks, 2048 or 1048576.
+	// WantedKB is the page size that the server asks for, or would; 0 where the
+	// kernel has no huge pages. DefaultKB is the kernel's default huge page size,
+	// the only one that sysctl vm.nr_hugepages sets.
 	WantedKB  int `json:"wanted_kb,omitempty"`
+	DefaultKB int `json:"default_kb,omitempty"`
 	Needed    int `json:"needed"` // pages of WantedKB for the server's shared memory; 0 unknown
 	Total     int `json:"pool_total"`
 	Free      int `json:"pool_free"`

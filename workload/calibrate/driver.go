@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	"pgtlb/probes"
 	"pgtlb/workload"
 	"pgtlb/workload/lab"
 	"pgtlb/workload/script"
-	"pgtlb/workload/trial"
 )
 
 // againstPgbench runs the driver and pgbench in turn, for each mode and number
@@ -57,7 +57,7 @@ func (s *stand) compare(ctx context.Context, clients int, mode script.Mode) erro
 		part.Pairs = append(part.Pairs, pair)
 		s.times.ran(2)
 		s.say(Driver, round, fmt.Sprintf("%s: pgtlb %s TPS, pgbench %s TPS, ratio %s",
-			what, trial.Number(pair.Ours.TPS), trial.Number(pair.Pgbench.TPS), three(pair.tpsRatio())))
+			what, probes.Number(pair.Ours.TPS), probes.Number(pair.Pgbench.TPS), three(pair.tpsRatio())))
 	}
 	return nil
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"pgtlb/workload/trial"
+	"pgtlb/probes"
 )
 
 // identical runs the same again and again: what differs is noise.
@@ -23,7 +23,7 @@ func (s *stand) identical(ctx context.Context) error {
 		around := observe(s.o.Roots, s.cluster.Pid()).since(before, 0)
 		s.report.AA.Runs = append(s.report.AA.Runs, IdenticalRun{d.Measured, around})
 		s.times.ran(1)
-		s.say(AA, round, fmt.Sprintf("%s TPS", trial.Number(d.TPS)))
+		s.say(AA, round, fmt.Sprintf("%s TPS", probes.Number(d.TPS)))
 	}
 	return nil
 }

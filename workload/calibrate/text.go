@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"pgtlb/probes"
-	"pgtlb/workload/trial"
 )
 
 // table is one part as rows of text.
@@ -36,8 +35,8 @@ func WriteText(w io.Writer, r *Report) error {
 	}
 	line("")
 	m := r.Machine
-	line("machine: %s, %s, %s, %s %s", m.Hostname, m.CPUModel, trial.Plural(m.CPUs, "CPU"), m.Kernel, m.Arch)
-	line("server: PostgreSQL %s, private, Unix socket, %s pages; point-select over %s rows", r.Server, r.Pages, trial.Number(float64(r.Rows)))
+	line("machine: %s, %s, %s, %s %s", m.Hostname, m.CPUModel, probes.Plural(m.CPUs, "CPU"), m.Kernel, m.Arch)
+	line("server: PostgreSQL %s, private, Unix socket, %s pages; point-select over %s rows", r.Server, r.Pages, probes.Number(float64(r.Rows)))
 	if r.Pgbench != "" {
 		line("pgbench: %s", r.Pgbench)
 	}
@@ -84,7 +83,7 @@ func (r *Report) tables() []table {
 		}
 		t.summary([]column{{a.TPS, tps}, {a.CPU, two}})
 		if a.SpreadPct != nil && a.CVPct != nil {
-			t.title += fmt.Sprintf(": spread %s %% (most less least over median), coefficient of variation %s %%", trial.Number(*a.SpreadPct), trial.Number(*a.CVPct))
+			t.title += fmt.Sprintf(": spread %s %% (most less least over median), coefficient of variation %s %%", probes.Number(*a.SpreadPct), probes.Number(*a.CVPct))
 		}
 		out = append(out, t)
 	}
@@ -149,9 +148,9 @@ func decimals(v *float64, n int) string {
 	case v == nil:
 		return "n/a"
 	case n == 0:
-		return trial.Number(*v)
+		return probes.Number(*v)
 	}
-	return strings.Replace(strconv.FormatFloat(*v, 'f', n, 64), "-", trial.Minus, 1)
+	return strings.Replace(strconv.FormatFloat(*v, 'f', n, 64), "-", probes.Minus, 1)
 }
 
 func share(v *float64) string {

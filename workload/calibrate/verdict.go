@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"pgtlb/probes"
-	"pgtlb/workload/trial"
 )
 
 // fewRounds is below how many identical runs their spread is not relied on.
@@ -23,9 +22,9 @@ func (r *Report) sentences() []string {
 		}
 	}
 	if a := r.AA; a != nil && a.SpreadPct != nil {
-		s := fmt.Sprintf("identical runs differ by up to %s %%: a smaller difference between two runs is not a result here", trial.Number(*a.SpreadPct))
+		s := fmt.Sprintf("identical runs differ by up to %s %%: a smaller difference between two runs is not a result here", probes.Number(*a.SpreadPct))
 		if n := len(a.Runs); n < fewRounds {
-			s += fmt.Sprintf(" (%s of %d s: too few to rely on)", trial.Plural(n, "run"), r.Seconds)
+			s += fmt.Sprintf(" (%s of %d s: too few to rely on)", probes.Plural(n, "run"), r.Seconds)
 		}
 		out = append(out, s)
 	}
@@ -110,7 +109,7 @@ func (r *Report) noise(s Setting) string {
 	if f == nil {
 		return ""
 	}
-	return fmt.Sprintf(" (identical runs differ by up to %s %%)", trial.Number(*f))
+	return fmt.Sprintf(" (identical runs differ by up to %s %%)", probes.Number(*f))
 }
 
 // ratio writes a spread of ratios over n rounds: "1.03 (0.98..1.07)".
@@ -125,14 +124,14 @@ func ratio(s Spread, n int) string {
 func percent(v float64) string {
 	text := strconv.FormatFloat(math.Abs(v), 'f', 1, 64)
 	if v < 0 && text != "0.0" {
-		return trial.Minus + text
+		return probes.Minus + text
 	}
 	return text
 }
 
 // String is "8 clients, 1 thread, prepared".
 func (s Setting) String() string {
-	return trial.Plural(s.Clients, "client") + ", " + trial.Plural(s.Threads, "thread") + ", " + s.Mode
+	return probes.Plural(s.Clients, "client") + ", " + probes.Plural(s.Threads, "thread") + ", " + s.Mode
 }
 
 // disturbedPct is the share of all CPUs' time above which something else that

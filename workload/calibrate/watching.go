@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"pgtlb/probes"
 	"pgtlb/workload/trial"
 )
 
@@ -43,7 +44,7 @@ func (s *stand) withProbes(ctx context.Context) error {
 		s.report.Probes.Pairs = append(s.report.Probes.Pairs, pair)
 		s.times.ran(2)
 		s.say(Probes, round, fmt.Sprintf("%s TPS watched, %s not, cost %s %%",
-			trial.Number(pair.Watched.TPS), trial.Number(pair.Unwatched.TPS), two(pair.costPct())))
+			probes.Number(pair.Watched.TPS), probes.Number(pair.Unwatched.TPS), two(pair.costPct())))
 	}
 	return nil
 }

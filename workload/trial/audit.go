@@ -29,14 +29,14 @@ func Audit(a Arm) []AuditLine {
 	if tps.OK() && latency.OK() && clients > 0 {
 		busy := tps.Value * latency.Value / 1000
 		out = append(out, auditLine(busy, float64(clients),
-			fmt.Sprintf("Little's law: TPS × mean latency = %s busy clients of %d", digits(busy), clients),
+			fmt.Sprintf("Little's law: TPS × mean latency = %s busy clients of %d", probes.Number(busy), clients),
 			"the clients also spent time outside transactions, or not all of them ran all the time"))
 	}
 	user, kernel, all := a.Summary.Get(probes.CyclesUser), a.Summary.Get(probes.CyclesKernel), a.Summary.Get(probes.Cycles)
 	if user.OK() && kernel.OK() && all.OK() {
 		sum := user.Value + kernel.Value
 		out = append(out, auditLine(sum, all.Value,
-			fmt.Sprintf("cycles: user + kernel = %s/s, counted together %s/s", Short(sum), Short(all.Value)),
+			fmt.Sprintf("cycles: user + kernel = %s/s, counted together %s/s", probes.Short(sum), probes.Short(all.Value)),
 			"the counter groups did not see the same work"))
 	}
 	return out
@@ -55,7 +55,7 @@ func AuditPair(base, cand Arm) []AuditLine {
 		return nil
 	}
 	return []AuditLine{auditLine(c, b,
-		fmt.Sprintf("cycle budget: user + kernel cycles %s/s against %s/s", Short(b), Short(c)),
+		fmt.Sprintf("cycle budget: user + kernel cycles %s/s against %s/s", probes.Short(b), probes.Short(c)),
 		"the two runs did not have the same share of the processors or were not measured alike")}
 }
 

@@ -40,6 +40,8 @@ type (
 	StopInspecting struct{}
 	// FindHolders looks at all processes for who holds huge pages.
 	FindHolders struct{}
+	// Examine has the doctor look at machine and server.
+	Examine struct{}
 	// Seek moves a replay: relative samples, or pause and play.
 	Seek struct {
 		By    int
@@ -60,4 +62,5 @@ func (Inspect) command()        {}
 func (InspectAll) command()     {}
 func (StopInspecting) command() {}
 func (FindHolders) command()    {}
+func (Examine) command()        {}
 func (Seek) command()           {}

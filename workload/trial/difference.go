@@ -46,7 +46,7 @@ func Difference(m probes.Metric, base, cand Figure) Diff {
 	case b == c:
 		d.Text, d.Long = "equal", "equal"
 	case b <= 0 || c < 0:
-		d.Text, d.Long = "from "+Short(b), "from "+Number(b)
+		d.Text, d.Long = "from "+probes.Short(b), "from "+probes.Number(b)
 	case c == 0:
 		d.Text, d.Long = "to 0", "to 0"
 	case c/b >= 2:
@@ -84,7 +84,7 @@ func signed(v float64, decimals int) string {
 	case zero == 0:
 		return s
 	case v < 0:
-		return Minus + s
+		return probes.Minus + s
 	}
 	return "+" + s
 }
@@ -95,7 +95,7 @@ func factor(f float64) string {
 	if f < 10 {
 		return strconv.FormatFloat(math.Floor(f*10)/10, 'f', 1, 64)
 	}
-	return group(strconv.FormatFloat(math.Floor(f), 'f', 0, 64))
+	return probes.Number(math.Floor(f))
 }
 
 // fewer is the word for a smaller figure: what is counted becomes fewer, time

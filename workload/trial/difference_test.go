@@ -44,13 +44,8 @@ func TestDifferenceInWords(t *testing.T) {
 	}
 }
 
-func TestNumbers(t *testing.T) {
+func TestSeconds(t *testing.T) {
 	for want, got := range map[string]string{
-		"0": Short(0), "0.147": Short(0.147), "2.73": Short(2.73), "54.3 k": Short(54263), "16.3 G": Short(16.285e9),
-		"1.00 k": Short(999.6), "999": Short(999.4), "−7.30": Short(-7.3), "n/a": Short(1 / zero()),
-		"1,397,551": Number(1397551), "8": Number(8), "0.137": Number(0.137), "−1,000": Number(-1000), "999,999": Number(999999),
-		"67.1 G": Count(67.08e9), "55,902": Count(55902.04),
-		"128 kB": Memory(128), "5.14 MB": Memory(5268), "424 MB": Memory(434176), "40 GB": Memory(40 << 20), "0 kB": Memory(0),
 		"25 s": Seconds(25), "2 min 5 s": Seconds(125), "24 h 0 min": Seconds(86400),
 	} {
 		if got != want {
@@ -58,5 +53,3 @@ func TestNumbers(t *testing.T) {
 		}
 	}
 }
-
-func zero() float64 { return 0 }

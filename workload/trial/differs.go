@@ -55,7 +55,7 @@ func surroundings(base, cand Meta) []string {
 	d.text("CPU", base.Host.CPUModel, cand.Host.CPUModel)
 	d.number("CPUs", base.Host.CPUs, cand.Host.CPUs)
 	if base.Host.MemTotalKB != cand.Host.MemTotalKB {
-		d.text("memory", Memory(float64(base.Host.MemTotalKB)), Memory(float64(cand.Host.MemTotalKB)))
+		d.text("memory", probes.Memory(float64(base.Host.MemTotalKB)), probes.Memory(float64(cand.Host.MemTotalKB)))
 	}
 	d.text("kernel", base.Host.Kernel, cand.Host.Kernel)
 	d.text("emulation", base.Host.Emulated, cand.Host.Emulated)
@@ -68,7 +68,7 @@ func surroundings(base, cand Meta) []string {
 	d.text("server version", base.Server.Version, cand.Server.Version)
 	d.loads(base.Loads, cand.Loads)
 	if b, c := base.Dataset, cand.Dataset; b != nil && c != nil {
-		d.text("rows", Number(float64(b.Rows)), Number(float64(c.Rows)))
+		d.text("rows", probes.Number(float64(b.Rows)), probes.Number(float64(c.Rows)))
 		d.number("the seed of the data", b.Seed, c.Seed)
 		if b.Rows == c.Rows && b.Seed == c.Seed { // both are part of the fingerprint
 			d.text("the definition of the data", b.Fingerprint, c.Fingerprint)
@@ -134,7 +134,7 @@ func pools(ps []probes.Pool) string {
 	out := make([]string, 0, len(ps))
 	for _, p := range ps {
 		if p.Total > 0 {
-			out = append(out, fmt.Sprintf("%s × %s", Number(float64(p.Total)), Memory(float64(p.PageKB))))
+			out = append(out, fmt.Sprintf("%s × %s", probes.Number(float64(p.Total)), probes.Memory(float64(p.PageKB))))
 		}
 	}
 	return strings.Join(out, ", ")

@@ -97,7 +97,7 @@ func pageFacts(m Meta) []string {
 	hp := m.Server.HugePages
 	use := hp.InUse
 	if hp.PageKB > 0 {
-		use = strings.TrimSpace(Memory(float64(hp.PageKB)) + " pages, huge pages " + hp.InUse)
+		use = strings.TrimSpace(probes.Memory(float64(hp.PageKB)) + " pages, huge pages " + hp.InUse)
 	}
 	if hp.FellBack() {
 		use += ": huge_pages = try FELL BACK"
@@ -109,10 +109,10 @@ func pageFacts(m Meta) []string {
 	for _, p := range m.Host.Pools {
 		text := "empty"
 		if p.Total > 0 {
-			text = fmt.Sprintf("%s pages = %s; touched %s, reserved %s, available %s", Number(float64(p.Total)),
-				Memory(float64(p.Total)*float64(p.PageKB)), Number(float64(p.Touched())), Number(float64(p.Reserved)), Number(float64(p.Available())))
+			text = fmt.Sprintf("%s pages = %s; touched %s, reserved %s, available %s", probes.Number(float64(p.Total)),
+				probes.Memory(float64(p.Total)*float64(p.PageKB)), probes.Number(float64(p.Touched())), probes.Number(float64(p.Reserved)), probes.Number(float64(p.Available())))
 		}
-		out = append(out, "pool of "+Memory(float64(p.PageKB))+" pages", text)
+		out = append(out, "pool of "+probes.Memory(float64(p.PageKB))+" pages", text)
 	}
 	for _, k := range keys(m.Host.THP, nil) {
 		out = append(out, "THP "+k, m.Host.THP[k])
@@ -132,7 +132,7 @@ func loadFacts(m Meta) []string {
 	for _, l := range m.Loads {
 		text := fmt.Sprintf("%d clients, version %d of the scenario, seed %d", l.Clients, l.Version, l.Seed)
 		for _, k := range keys(l.Params, nil) {
-			text += fmt.Sprintf(", %s %s", k, Number(float64(l.Params[k])))
+			text += fmt.Sprintf(", %s %s", k, probes.Number(float64(l.Params[k])))
 		}
 		if l.DurationS > 0 {
 			text += ", for " + Seconds(l.DurationS)
@@ -147,8 +147,8 @@ func loadFacts(m Meta) []string {
 		if d.FitsSharedBuffer {
 			fits = "fits shared_buffers"
 		}
-		out = append(out, "data", fmt.Sprintf("%s rows, table %s, index %s: %s; seed %d", Number(float64(d.Rows)),
-			Memory(float64(d.TableBytes)/1024), Memory(float64(d.IndexBytes)/1024), fits, d.Seed))
+		out = append(out, "data", fmt.Sprintf("%s rows, table %s, index %s: %s; seed %d", probes.Number(float64(d.Rows)),
+			probes.Memory(float64(d.TableBytes)/1024), probes.Memory(float64(d.IndexBytes)/1024), fits, d.Seed))
 	}
 	return out
 }
@@ -164,14 +164,14 @@ func memoryOrNone(kB uint64) string {
 	if kB == 0 {
 		return ""
 	}
-	return Memory(float64(kB))
+	return probes.Memory(float64(kB))
 }
 
 func numberOrNone(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return Number(float64(n))
+	return probes.Number(float64(n))
 }
 
 // settingRows lists the non-default settings of both runs.

@@ -43,16 +43,16 @@ func (l *PageTableLevels) forecast(f probes.PageTableForecast) {
 // reason.
 func ForecastFacts(f probes.PageTableForecast, server *probes.ServerInfo) []Fact {
 	growth := orWhy(f.Growth, func(kB float64) string {
-		return fmt.Sprintf("%s per backend and minute, the mean of %s over %s", signedMemory(kB), Plural(f.Backends, "client backend"), Seconds(f.Window.Seconds()))
+		return fmt.Sprintf("%s per backend and minute, the mean of %s over %s", signedMemory(kB), probes.Plural(f.Backends, "client backend"), Seconds(f.Window.Seconds()))
 	})
 	ceiling := orWhy(f.Ceiling, func(kB float64) string {
 		return fmt.Sprintf("%s per client backend (computed: all of %s shared memory touched in pages of %s)",
-			Memory(kB), Memory(float64(server.SharedMemoryKB)), Memory(float64(server.HugePages.PageKB)))
+			probes.Memory(kB), probes.Memory(float64(server.SharedMemoryKB)), probes.Memory(float64(server.HugePages.PageKB)))
 	})
 	atMax := orWhy(f.AtMaxNow, func(kB float64) string {
-		text := fmt.Sprintf("%s with %s like those now", Memory(kB), Plural(server.MaxConnections, "connection"))
+		text := fmt.Sprintf("%s with %s like those now", probes.Memory(kB), probes.Plural(server.MaxConnections, "connection"))
 		if f.AtMaxFull.OK() {
-			text += fmt.Sprintf(", %s at the ceiling", Memory(f.AtMaxFull.V))
+			text += fmt.Sprintf(", %s at the ceiling", probes.Memory(f.AtMaxFull.V))
 		}
 		return text
 	})
@@ -75,7 +75,7 @@ func orWhy(v probes.Value, text func(float64) string) string {
 // signedMemory writes a growth with its sign.
 func signedMemory(kB float64) string {
 	if kB < 0 {
-		return Minus + Memory(-kB)
+		return probes.Minus + probes.Memory(-kB)
 	}
-	return "+" + Memory(kB)
+	return "+" + probes.Memory(kB)
 }

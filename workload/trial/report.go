@@ -316,7 +316,7 @@ func runWarnings(what string, run *Run) []string {
 	if h := run.Meta.Server.HugePages; h.FellBack() {
 		w := what + "huge_pages = try fell back to small pages"
 		if h.Short > 0 {
-			w += fmt.Sprintf(": the pool was %s pages short", Number(float64(h.Short)))
+			w += fmt.Sprintf(": the pool was %s pages short", probes.Number(float64(h.Short)))
 		}
 		out = append(out, w)
 	}

@@ -170,7 +170,7 @@ func (m *markdown) bars(b *Bars) {
 // barsText names each backend's page table, or the spread where there are many.
 func barsText(kB []uint64) string {
 	const few = 8
-	text := func(i int) string { return Memory(float64(kB[i])) }
+	text := func(i int) string { return probes.Memory(float64(kB[i])) }
 	switch n := len(kB); {
 	case n == 0:
 		return "n/a"

@@ -42,7 +42,7 @@ func (b Bench) beyond(line text, a Asked) {
 		line("latency: n/a, no transaction finished")
 	}
 	if a := b.Apdex; a != nil {
-		line("apdex = %.3f (T = %s ms, %s)", a.Score, Number(a.TMS), a.Rating)
+		line("apdex = %.3f (T = %s ms, %s)", a.Score, probes.Number(a.TMS), a.Rating)
 	}
 	line("random seed: %d", b.Seed)
 	if b.ClientCPU != nil {
@@ -149,9 +149,9 @@ func countedText(m probes.Metric, c Counted) string {
 	switch {
 	case c.PerTxn == nil:
 	case m.Unit == "s":
-		text += ", " + Number(*c.PerTxn*1e6) + " us per transaction"
+		text += ", " + probes.Number(*c.PerTxn*1e6) + " us per transaction"
 	default:
-		text += ", " + Count(*c.PerTxn) + " per transaction"
+		text += ", " + probes.Count(*c.PerTxn) + " per transaction"
 	}
 	if c.RunningPct != nil && *c.RunningPct < leastRunning {
 		text += fmt.Sprintf(", counted %.0f %% of the time and scaled up", *c.RunningPct)
@@ -165,13 +165,13 @@ func hugePagesText(h probes.HugePages) string {
 	asked := "huge_pages = " + fmt.Sprint(orNone(h.Requested))
 	switch {
 	case h.FellBack() && h.Short > 0:
-		return fmt.Sprintf("%s FELL BACK to small pages: the pool was %s pages short", asked, Number(float64(h.Short)))
+		return fmt.Sprintf("%s FELL BACK to small pages: the pool was %s pages short", asked, probes.Number(float64(h.Short)))
 	case h.FellBack():
 		return asked + " FELL BACK to small pages (" + h.Proof + ")"
 	case h.InUse == "":
 		return asked + ", in use: not known: " + h.Proof
 	case h.PageKB > 0:
-		return fmt.Sprintf("%s, pages of %s in use (%s)", asked, Memory(float64(h.PageKB)), h.Proof)
+		return fmt.Sprintf("%s, pages of %s in use (%s)", asked, probes.Memory(float64(h.PageKB)), h.Proof)
 	}
 	return fmt.Sprintf("%s, in use: %s (%s)", asked, h.InUse, h.Proof)
 }
@@ -180,5 +180,5 @@ func memoryText(kB *float64) string {
 	if kB == nil {
 		return "n/a"
 	}
-	return Memory(*kB)
+	return probes.Memory(*kB)
 }

@@ -134,7 +134,7 @@ func (s *Session) Farewell() []string {
 	var lines []string
 	if n := len(s.recorded); n > 0 {
 		lines = append(lines, fmt.Sprintf("%s recorded, the last is %s; pgtlb report %s writes its report",
-			Plural(n, "run"), s.recorded[n-1], s.recorded[n-1]))
+			probes.Plural(n, "run"), s.recorded[n-1], s.recorded[n-1]))
 	}
 	switch {
 	case s.cluster == nil:
@@ -418,6 +418,8 @@ func (s *Session) command(ctx context.Context, c Command) {
 		}
 	case FindHolders:
 		s.findHolders()
+	case Examine:
+		s.examine(ctx)
 	case Seek:
 		s.notify(true, "only a replay can be moved")
 	}

@@ -66,12 +66,12 @@ func (s *Session) allowQuestion(l *load, room workload.Connections) Question {
 	server, name := s.st.Server, l.what.Scenario.Name
 	q := Question{
 		Text: fmt.Sprintf("Start %s on a server that pgtlb did not make?", name),
-		Yes:  fmt.Sprintf("start %s with %s", name, Plural(l.what.Clients, "client")), No: "start nothing",
+		Yes:  fmt.Sprintf("start %s with %s", name, probes.Plural(l.what.Clients, "client")), No: "start nothing",
 	}
 	q.Detail = []string{
 		fmt.Sprintf("server: %s, PostgreSQL %s", server.Where, server.Version),
 		fmt.Sprintf("database: %s, as user %s", server.Database, server.User),
-		fmt.Sprintf("clients: %s; the server allows %d and has %d now", Plural(l.what.Clients, "connection"), room.Max, room.InUse),
+		fmt.Sprintf("clients: %s; the server allows %d and has %d now", probes.Plural(l.what.Clients, "connection"), room.Max, room.InUse),
 	}
 	q.Detail = append(q.Detail, dataLines(l)...)
 	q.Detail = append(q.Detail, "It takes CPU time, memory and I/O from all else that this server does, until it is stopped.")
@@ -92,10 +92,10 @@ func dataLines(l *load) []string {
 	}
 	var parts []string
 	for _, p := range what.Scenario.Params {
-		parts = append(parts, fmt.Sprintf("%s %s", p.Name, Number(float64(values[p.Name]))))
+		parts = append(parts, fmt.Sprintf("%s %s", p.Name, probes.Number(float64(values[p.Name]))))
 	}
 	if bytes := what.Scenario.Estimate(values); bytes > 0 {
-		parts = append(parts, "about "+Memory(float64(bytes)/1024))
+		parts = append(parts, "about "+probes.Memory(float64(bytes)/1024))
 	}
 	return []string{
 		"data: " + strings.Join(parts, ", "),

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"pgtlb/probes"
 	"pgtlb/workload"
 	"pgtlb/workload/script"
 )
@@ -66,7 +67,7 @@ func readable(spec string) error {
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("reading a script: %s is not a regular file", name)
 	case info.Size() > maxScript:
-		return fmt.Errorf("reading a script: %s has %s, more than a script has (1 MB)", name, Memory(float64(info.Size())/1024))
+		return fmt.Errorf("reading a script: %s has %s, more than a script has (1 MB)", name, probes.Memory(float64(info.Size())/1024))
 	}
 	return nil
 }

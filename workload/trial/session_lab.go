@@ -234,7 +234,7 @@ func (s *Session) checkPool(ctx context.Context, cluster *lab.Cluster, pages lab
 		Text: fmt.Sprintf("Reserve %d huge pages of %s?", p.Short, pages),
 		Detail: []string{
 			fmt.Sprintf("the server needs %d pages of %s, the pool has %d free", p.Need, pages, p.Need-p.Short),
-			fmt.Sprintf("this takes %s of memory from the rest of the machine", Memory(float64(p.Short)*float64(pages.KB()))),
+			fmt.Sprintf("this takes %s of memory from the rest of the machine", probes.Memory(float64(p.Short)*float64(pages.KB()))),
 			"they are given back when pgtlb ends",
 		},
 		Yes: fmt.Sprintf("reserve %d pages and restart", p.Short), No: "leave everything as it is",

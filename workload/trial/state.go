@@ -69,6 +69,8 @@ type State struct {
 	Pass *Pass
 	// Holders is who holds huge pages; nil until asked for.
 	Holders *Holders
+	// Examined is what the doctor found when it was asked last; nil before.
+	Examined *Examined
 	// Dropped counts states that the screen was too slow to take.
 	Dropped uint64
 	// Replay is set when a recorded run is shown.

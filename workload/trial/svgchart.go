@@ -7,6 +7,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"pgtlb/probes"
 )
 
 // The geometry of a chart in units of its viewBox. The right margin holds the
@@ -131,7 +133,7 @@ func (b *svg) times(right float64) {
 	for v := 0.0; v*per <= right*1.001; v += step {
 		x := plotX(v*per, right)
 		b.printf(`<path class="axis" d="M%.1f %dv4"/><text class="tick mid" x="%.1f" y="%d">%s</text>`,
-			x, plotBottom, x, chartHeight-8, Number(v)+unit)
+			x, plotBottom, x, chartHeight-8, probes.Number(v)+unit)
 	}
 }
 
@@ -195,9 +197,9 @@ func newScale(top float64, unit string) scale {
 
 func (s scale) word(v float64) string {
 	if s.unit == "kB" {
-		return Memory(v)
+		return probes.Memory(v)
 	}
-	return Short(v)
+	return probes.Short(v)
 }
 
 // tick is word for a round value, without the zeros that show nothing.

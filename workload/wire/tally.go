@@ -15,10 +15,10 @@ type Counts struct {
 	LagSum, LagMax                time.Duration
 	FailedBy                      map[State]int64
 	// Connect is the time that the connections of transactions with one each took to
-	// open; nil or empty if there were none. ConnectSum and ConnectMax are exact.
-	Connect                *probes.Histogram
-	Connections            int64
-	ConnectSum, ConnectMax time.Duration
+	// open; nil or empty if there were none. ConnectSum is exact.
+	Connect     *probes.Histogram
+	Connections int64
+	ConnectSum  time.Duration
 }
 
 // NewCounts returns empty counts.
@@ -52,7 +52,6 @@ func (c *Counts) Add(other *Counts) {
 	}
 	c.Connections += other.Connections
 	c.ConnectSum += other.ConnectSum
-	c.ConnectMax = max(c.ConnectMax, other.ConnectMax)
 	c.connect().Add(other.Connect)
 }
 
@@ -116,7 +115,6 @@ func (t *Tally) Connected(_ int, took time.Duration) {
 	c := t.current.Load()
 	c.Connections++
 	c.ConnectSum += took
-	c.ConnectMax = max(c.ConnectMax, took)
 	c.connect().Record(took)
 	t.busy.Store(false)
 }
