@@ -132,7 +132,7 @@ func backendSums(rows []Backend, why error) (readings []Reading, misses []Miss) 
 	var count, sum, largest uint64
 	clients := false
 	for _, r := range rows {
-		if r.Own {
+		if !r.Counts() {
 			continue
 		}
 		count++

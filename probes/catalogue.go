@@ -51,6 +51,7 @@ const (
 	SecPageTables        = "sec_page_tables_kb"
 	PageTableBackendsSum = "page_table_backends_kb"
 	PageTableMaxBackend  = "page_table_max_backend_kb"
+	PageTableOthers      = "page_table_others_kb"
 	HugetlbUsed          = "hugetlb_used_kb"
 	PoolTotal            = "pool_total_pages"
 	PoolFree             = "pool_free_pages"
@@ -143,6 +144,7 @@ func Catalogue() []Metric {
 		{SecPageTables, "SecPageTables", "kB", Gauge, Down, "/proc/meminfo SecPageTables", "system wide", "Memory used by secondary page tables, those of virtual machines and IOMMUs."},
 		{PageTableBackendsSum, "page tables of the server", "kB", Gauge, Down, "/proc/PID/status VmPTE, summed", "processes of the server", "Page tables of all processes of this server together."},
 		{PageTableMaxBackend, "largest backend page table", "kB", Gauge, Down, "/proc/PID/status VmPTE, largest", "client backends of the server", "Page table of the client backend that has the largest one."},
+		{PageTableOthers, "page tables of others", "kB", Gauge, Down, "PageTables - VmPTE summed over the server", "all but the server", "What is left of PageTables without the server's: other processes, pgtlb's own sessions, and the top-level tables, which VmPTE does not hold."},
 		{HugetlbUsed, "huge pages in use", "kB", Gauge, Neither, "/sys/kernel/mm/hugepages, total - free", "system wide", "Memory of explicit huge pages that some process has touched."},
 		{PoolTotal, "pool total", "pages", Gauge, Neither, "/sys/kernel/mm/hugepages nr_hugepages", "system wide", "Huge pages in the pool of this size."},
 		{PoolFree, "pool free", "pages", Gauge, Neither, "/sys/kernel/mm/hugepages free_hugepages", "system wide", "Huge pages that no process has touched; some of them may be reserved."},

@@ -11,9 +11,10 @@ import (
 
 // Reasons a figure is missing although its source was read.
 const (
-	reasonFirst     = "first sample: a rate needs two"
-	reasonBackwards = "counter went backwards (restarted or wrapped)"
-	reasonNotRun    = "not counted: the counter was never scheduled in this interval"
+	reasonFirst      = "first sample: a rate needs two"
+	reasonBackwards  = "counter went backwards (restarted or wrapped)"
+	reasonUnmeasured = "not measured"
+	reasonNotRun     = "not counted: the counter was never scheduled in this interval"
 )
 
 // kindByID is the catalogue's kinds, built once and never changed.
@@ -41,6 +42,7 @@ func (m *maker) batch(mem *memory, b *Batch, at time.Duration) {
 		return
 	}
 	m.backends(mem, b, at)
+	f.Clients = ClientTables(f.Backends)
 	m.serverFaults(mem, b, at)
 	mem.backends, mem.backendsAt = byIdent(b), at
 }
@@ -310,7 +312,7 @@ func (m *maker) serverFaults(mem *memory, cur *Batch, at time.Duration) {
 	readable, counted := false, false
 	for i := range cur.Backends {
 		b := &cur.Backends[i]
-		if b.Use == nil || b.Own {
+		if b.Use == nil || !b.Counts() {
 			continue
 		}
 		readable = true

@@ -69,6 +69,7 @@ func (d *Deriver) Next(cur *Sample) Frame {
 	m.server()
 	m.ratios()
 	m.transactions()
+	m.remainder()
 	d.values = len(f.Values)
 	return f
 }

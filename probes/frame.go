@@ -46,8 +46,11 @@ type Frame struct {
 	// Hists are the latencies of the interval by scenario.
 	Hists    map[string]*Histogram
 	Backends []BackendRow
-	Marks    []Mark
-	Misses   []Miss
+	// Clients are the page tables of the client backends among them: what growth
+	// needs of a frame for as long as GrowthWindow.
+	Clients []ClientTable
+	Marks   []Mark
+	Misses  []Miss
 	// ProbeTime is for how long at least one probe was being read: they are read
 	// side by side, and some wait for one another.
 	ProbeTime time.Duration
@@ -72,7 +75,7 @@ func (f *Frame) why(id string) string {
 			return m.Text()
 		}
 	}
-	return "not measured"
+	return reasonUnmeasured
 }
 
 // Labels lists the instances of a metric in this frame, sorted; the whole is

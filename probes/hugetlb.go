@@ -97,7 +97,11 @@ func HugetlbHolders(roots Roots) (HugetlbUse, error) {
 		}
 	}
 	if h.use.Unread > 0 {
-		h.limit("memory maps that cannot be read: %d; what those processes share or have only reserved is not seen (run pgtlb as root, or: setcap cap_sys_ptrace+ep pgtlb)", h.use.Unread)
+		remedy := " (run pgtlb as root, or: setcap cap_sys_ptrace+ep pgtlb)"
+		if os.Geteuid() == 0 {
+			remedy = "" // some are closed to root, too, as in a container without the capability
+		}
+		h.limit("memory maps that cannot be read: %d; what those processes share or have only reserved is not seen%s", h.use.Unread, remedy)
 	}
 	if hidesPids(roots) {
 		h.limit("%s is mounted with hidepid: other users' processes may not be seen (run pgtlb as root)", roots.ProcPath())

@@ -21,6 +21,8 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "holders":
 		err = printHolders()
+	case "server":
+		err = printServer()
 	}
 	if err != nil {
 		fmt.Println(err)

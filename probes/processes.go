@@ -229,7 +229,7 @@ func (t *processTable) name(p *process, postmaster int) error {
 		return err
 	}
 	p.role = roleOfTitle(title, t.title)
-	p.named = p.role != roleStarting && p.role != roleOther
+	p.named = p.role != roleStarting && p.role != RoleOther
 	return nil
 }
 

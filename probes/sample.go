@@ -101,6 +101,10 @@ type Backend struct {
 	Use *BackendUse `json:"use,omitempty"`
 }
 
+// Counts tells whether sums over the server hold this process: pgtlb's own
+// sessions are not what the server does by itself, and RoleOther is not of it.
+func (b *Backend) Counts() bool { return !b.Own && b.Role != RoleOther }
+
 // BackendMem is a process's memory in kB, from /proc/PID/status.
 type BackendMem struct {
 	PageTables uint64 `json:"pte"`     // VmPTE

@@ -88,7 +88,13 @@ func goldens() []struct {
 	replay := demo{seconds: 60, loads: 1, mode: trial.Replaying}.state()
 	replay.Replay = &trial.ReplayState{Name: "point-select-4kB", Pos: 60, Total: 120}
 	inspected := run
-	inspected.Inspected = &trial.Inspected{Pid: 41384, At: epoch, Took: 12_400_000, Pss: 190_000, Rss: 1_470_000, Private: 3400, Shared: 1_466_600}
+	inspected.Inspected = &trial.Inspected{Pid: 41384, Start: 41384, At: epoch, Took: 12_400_000, Pss: 190_000, Rss: 1_470_000, Private: 3400, Shared: 1_466_600}
+	passing, passed, denied, held := inspected, inspected, run, run
+	passing.Pass = demoPass(run, 5)
+	passed.Pass = demoPass(run, 12)
+	denied.Pass = &trial.Pass{Total: 12, Began: epoch, Ended: epoch,
+		Denied: "permission denied on /proc/40012/smaps_rollup, which only the process's own user may read (run pgtlb as root or as the server's OS user)"}
+	held.Holders = demoHolders()
 	return []struct {
 		name string
 		st   trial.State
@@ -130,6 +136,12 @@ func goldens() []struct {
 		{"zoom-narrowed", narrowed, Options{}, []string{"tab", "tab", "tab", "tab", "tab", "enter"}},
 		{"zoom-unavailable", run, Options{}, []string{"tab", "tab", "tab", "enter"}},
 		{"zoom-table", inspected, Options{}, []string{"enter"}},
+		{"zoom-tables", held, Options{}, []string{"shift+tab", "enter"}},
+		{"zoom-tables-down", held, Options{}, []string{"shift+tab", "enter", "end"}},
+		{"pass", passing, Options{}, []string{"enter"}},
+		{"pass-done", passed, Options{}, []string{"enter"}},
+		{"pass-denied", denied, Options{}, []string{"enter"}},
+		{"connection-cost", run, Options{}, []string{"C"}},
 	}
 }
 

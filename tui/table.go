@@ -24,13 +24,14 @@ type tableView struct {
 	rows    []*probes.BackendRow // as shown: filtered and sorted; those of the frame
 	all     int                  // processes of the server, own sessions left out
 	largest float64              // kB, the largest page table shown
+	pass    *trial.Pass
 	at      time.Time
 }
 
 // view filters and sorts the backends of the newest frame that is long enough
 // for rates.
 func (t *table) view(st *trial.State) *tableView {
-	v := &tableView{at: st.At}
+	v := &tableView{at: st.At, pass: st.Pass}
 	f := st.Now()
 	if f == nil {
 		return v
@@ -38,7 +39,7 @@ func (t *table) view(st *trial.State) *tableView {
 	v.rows = make([]*probes.BackendRow, 0, len(f.Backends))
 	for i := range f.Backends {
 		b := &f.Backends[i]
-		if !b.Own {
+		if b.Counts() {
 			v.all++
 		}
 		if t.matches(b) {
@@ -188,7 +189,11 @@ func (t *table) drawTitle(c *canvas, r rect, sc *scene, v *tableView) {
 			text += " = " + probes.Short(100*sum.V/all.V) + " % of PageTables"
 		}
 		left = append(left, fig{text, stDim, 2})
+		if others := sc.now(probes.PageTableOthers, ""); others.OK() {
+			left = append(left, fig{probes.Memory(others.V) + " of other processes", stDim, 6})
+		}
 	}
+	left = append(left, passFig(sc.st.Pass)...)
 	right := []fig{{"s sort: " + sortKeys()[t.sort].name, stDim, 4}}
 	switch {
 	case t.typing:

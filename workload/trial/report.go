@@ -124,7 +124,7 @@ func buildReport(cand, base *Run, cmp *Comparison) Report {
 	r.Steady = steadyOf(metrics, frames, baseFrames)
 	r.Charts = chartsOf(metrics, frames, baseFrames)
 	r.Bars = barsOf(frames, baseFrames)
-	r.Facts = facts(b, c, cand, base)
+	r.Facts = facts(b, c, cand, base, frames, baseFrames)
 	r.Settings = settingRows(meta, r.Baseline)
 	r.Sources = sources(r.Rows, metrics)
 	r.Key = keyRows(r)

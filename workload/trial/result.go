@@ -21,7 +21,8 @@ type Observed struct {
 	Catalog     CatalogLevels        `json:"catalog"`
 	HugePages   HugePagesUse         `json:"huge_pages"`
 	Run         string               `json:"run"`
-	meta        Meta                 // for the text
+	meta        Meta                 // for the text, as forecast
+	forecast    probes.PageTableForecast
 }
 
 // Counted is one metric over the run, by its id. Rates are there for counters
@@ -44,6 +45,24 @@ type PageTableLevels struct {
 	Start      *float64 `json:"start_kb"`
 	End        *float64 `json:"end_kb"`
 	MaxBackend *float64 `json:"max_backend_kb"`
+	// Others is what other processes took at the end: PageTables less the server's.
+	Others *float64 `json:"others_kb"`
+	// Growth is the mean of client backends that were there for GrowthWindowS at
+	// the end of the run, in kB per minute.
+	Growth         *float64 `json:"growth_kb_per_backend_min"`
+	GrowthWindowS  float64  `json:"growth_window_s,omitempty"`
+	GrowthBackends int      `json:"growth_backends,omitempty"`
+	// Ceiling is computed: one client backend with all shared memory touched.
+	Ceiling *float64 `json:"ceiling_backend_kb"`
+	// AtMaxNow and AtMaxFull are all of the server's page tables with
+	// max_connections clients: like those now, and at their ceiling.
+	AtMaxNow  *float64 `json:"at_max_connections_now_kb"`
+	AtMaxFull *float64 `json:"at_max_connections_kb"`
+	// Exhausted is in how many seconds the available memory is gone; absent where
+	// there is no ground for a forecast.
+	Exhausted *float64 `json:"exhausted_in_s,omitempty"`
+	// Missing says of each of these that is not known why, by its key.
+	Missing map[string]string `json:"missing,omitempty"`
 }
 
 // CatalogLevels are sizes of the system catalog in kB; null where they were not
@@ -264,6 +283,11 @@ func observed(run *Run, frames []probes.Frame, s *Summary, transactions float64)
 	if f := s.Get(probes.PageTableMaxBackend); f.OK() {
 		o.PageTables.MaxBackend = &f.Max
 	}
+	if f := s.Get(probes.PageTableOthers); f.OK() {
+		o.PageTables.Others = &f.End
+	}
+	o.forecast = forecastOf(meta, frames)
+	o.PageTables.forecast(o.forecast)
 	return o
 }
 

@@ -128,6 +128,12 @@ func (o Observed) text(line func(format string, args ...any)) {
 	}
 	line("PageTables: %s at the start, %s at the end; largest backend %s",
 		memoryText(o.PageTables.Start), memoryText(o.PageTables.End), memoryText(o.PageTables.MaxBackend))
+	if o.PageTables.Others != nil {
+		line("page tables of other processes: %s at the end", memoryText(o.PageTables.Others))
+	}
+	for _, f := range ForecastFacts(o.forecast, &o.meta.Server) {
+		line("page tables, %s: %s", f.Label, f.Value)
+	}
 	if o.Catalog.Start != nil {
 		line("system catalog: %s at the start, %s at the end", memoryText(o.Catalog.Start), memoryText(o.Catalog.End))
 	}

@@ -42,6 +42,12 @@ func (t *timeline) add(f probes.Frame) {
 			break
 		}
 	}
+	// What growth needs of older frames is less, and for a shorter time.
+	for i := range t.history {
+		if h := &t.history[i]; f.T-h.T > probes.GrowthWindow {
+			h.Clients = nil
+		}
+	}
 	most := restHistory
 	if t.run != nil {
 		most = maxHistory
