@@ -130,3 +130,15 @@ func mayOpen() int {
 func gone(err error) bool {
 	return errors.Is(err, unix.ESRCH) || errors.Is(err, unix.ENOENT)
 }
+
+// fileMemory identifies a file as the memory map of a process that has it mapped
+// does, and tells how much memory or disk it takes, in kB.
+func fileMemory(path string) (memoryID, uint64, error) {
+	var st unix.Stat_t
+	if err := unix.Lstat(path, &st); err != nil {
+		return memoryID{}, 0, err
+	}
+	const blocksPerKB = 2 // st_blocks is in units of 512 bytes
+	dev := fmt.Sprintf("%02x:%02x", unix.Major(st.Dev), unix.Minor(st.Dev))
+	return memoryID{dev, st.Ino}, uint64(st.Blocks) / blocksPerKB, nil
+}
