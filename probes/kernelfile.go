@@ -64,6 +64,7 @@ func missFor(id string, misses []Miss, err error) Miss {
 
 func (s *source) Name() string      { return s.name }
 func (s *source) Metrics() []Metric { return slices.Clone(s.metrics) }
+func (s *source) instant()          {}
 
 // Close closes the files.
 func (s *source) Close() error {
