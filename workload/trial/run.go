@@ -32,6 +32,8 @@ type Meta struct {
 	Metrics []probes.Metric `json:"metrics"`
 	// Unavailable are those that could not be, with the reason.
 	Unavailable []probes.Miss `json:"unavailable,omitempty"`
+	// Step is set for a run that an experiment made.
+	Step *StepMeta `json:"step,omitempty"`
 	// Command repeats the run.
 	Command string `json:"command,omitempty"`
 	Note    string `json:"note,omitempty"`
@@ -99,6 +101,8 @@ type End struct {
 type Run struct {
 	Meta    Meta
 	Samples []probes.Sample
+	// Background is in the order of time; only experiments look at it.
+	Background []Background
 	// End is nil for a run whose recording was interrupted.
 	End *End
 	// Warnings say what the reader had to leave out, e.g. a line cut in the middle.

@@ -1,0 +1,165 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// machine makes runs that vary: each by a noise of its own, all by a drift.
+type machine struct {
+	noise func() float64 // of the logarithm of a run
+	drift float64        // of the logarithm from one run to the next
+	at    int
+}
+
+func (m *machine) run(effect float64) float64 {
+	m.at++
+	return 1000 * math.Exp(effect+m.noise()+m.drift*float64(m.at))
+}
+
+// experiment makes pairs in the order A B, B A, A B …
+func (m *machine) experiment(pairs int, effect float64) []Pair {
+	m.at = 0
+	out := make([]Pair, pairs)
+	for i := range out {
+		if i%2 == 0 {
+			out[i].Base = m.run(0)
+			out[i].Cand = m.run(effect)
+			continue
+		}
+		out[i].Cand = m.run(effect)
+		out[i].Base = m.run(0)
+	}
+	return out
+}
+
+// decided is the outcome with the noise floor of the base's runs.
+func decided(t *testing.T, pairs []Pair) Outcome {
+	t.Helper()
+	var base []float64
+	for _, p := range pairs {
+		base = append(base, p.Base)
+	}
+	floor, _ := Spread(base)
+	o, ok := Paired(pairs, Usual(floor))
+	if !ok {
+		t.Fatal("not decided")
+	}
+	return o
+}
+
+// normal and heavy noises, scaled to a standard deviation; heavy is Student's t with
+// three degrees of freedom, whose variance is 3.
+func normal(rng *rand.Rand, sd float64) func() float64 {
+	return func() float64 { return sd * rng.NormFloat64() }
+}
+
+func heavy(rng *rand.Rand, sd float64) func() float64 {
+	return func() float64 {
+		chi := 0.0
+		for range 3 {
+			z := rng.NormFloat64()
+			chi += z * z
+		}
+		return sd / math.Sqrt(3) * rng.NormFloat64() / math.Sqrt(chi/3)
+	}
+}
+
+const simulated = 10_000
+
+// Two arms that are the same must not be told apart in more than 5 of 100
+// experiments, whatever the noise and also on a machine that becomes slower; the
+// noise floor is a further guard and is left out here.
+func TestSimulatedFalsePositives(t *testing.T) {
+	for _, pairs := range []int{6, 8, 10} {
+		for name, make := range map[string]func(*rand.Rand, float64) func() float64{"normal": normal, "heavy": heavy} {
+			for _, drift := range []float64{0, -0.002, 0.01} {
+				t.Run(fmt.Sprintf("%d pairs, %s noise, drift %v", pairs, name, drift), func(t *testing.T) {
+					t.Parallel()
+					rng := rand.New(rand.NewPCG(uint64(pairs), 1))
+					m := machine{noise: make(rng, 0.02), drift: drift}
+					alone, guarded := 0, 0
+					for range simulated {
+						e := m.experiment(pairs, 0)
+						if o, _ := Paired(e, Usual(0)); o.Verdict == Higher || o.Verdict == Lower {
+							alone++
+						}
+						if o := decided(t, e); o.Verdict == Higher || o.Verdict == Lower {
+							guarded++
+						}
+					}
+					t.Logf("false results: %.2f %%, with the noise floor %.2f %%", share(alone), share(guarded))
+					if share(alone) > 5 || share(guarded) > 5 {
+						t.Error("more than 5 %")
+					}
+				})
+			}
+		}
+	}
+}
+
+func share(n int) float64 { return 100 * float64(n) / simulated }
+
+// The 95 % interval holds the true ratio in 93 to 97 of 100 experiments.
+func TestSimulatedCoverage(t *testing.T) {
+	for _, pairs := range []int{6, 7, 8, 10, 12} {
+		for name, make := range map[string]func(*rand.Rand, float64) func() float64{"normal": normal, "heavy": heavy} {
+			t.Run(fmt.Sprintf("%d pairs, %s noise", pairs, name), func(t *testing.T) {
+				t.Parallel()
+				rng := rand.New(rand.NewPCG(uint64(pairs), 2))
+				m := machine{noise: make(rng, 0.02)}
+				held := 0
+				for range simulated {
+					if o, _ := Paired(m.experiment(pairs, math.Log(1.05)), Usual(0)); o.Ratio.Contains(1.05) {
+						held++
+					}
+				}
+				t.Logf("held in %.2f %%", share(held))
+				if s := share(held); s < 93 || s > 97.3 {
+					t.Errorf("%.2f %%", s)
+				}
+			})
+		}
+	}
+}
+
+// An effect of 5 % is found where identical runs differ by 2 % in all.
+func TestSimulatedPower(t *testing.T) {
+	for _, c := range []struct {
+		pairs int
+		sd    float64
+		what  string
+		least float64 // percent of experiments
+	}{
+		// The range of six normal runs is 2.53 standard deviations on average.
+		{6, 0.02 / 2.53, "runs between 2 % apart", 99},
+		{8, 0.02 / 2.53, "runs between 2 % apart", 99},
+		{6, 0.02, "standard deviation 2 %", 30},
+		{12, 0.02, "standard deviation 2 %", 15},
+	} {
+		t.Run(fmt.Sprintf("%d pairs, %s", c.pairs, c.what), func(t *testing.T) {
+			t.Parallel()
+			rng := rand.New(rand.NewPCG(uint64(c.pairs), 3))
+			m := machine{noise: normal(rng, c.sd)}
+			found, alone, wrong := 0, 0, 0
+			for range simulated {
+				e := m.experiment(c.pairs, math.Log(1.05))
+				switch decided(t, e).Verdict {
+				case Higher:
+					found++
+				case Lower:
+					wrong++
+				}
+				if o, _ := Paired(e, Usual(0)); o.Verdict == Higher {
+					alone++
+				}
+			}
+			t.Logf("found in %.2f %%, %.2f %% without the noise floor; %d in the wrong direction", share(found), share(alone), wrong)
+			if share(found) < c.least || wrong > 0 {
+				t.Errorf("found in %.2f %%, %d wrong", share(found), wrong)
+			}
+		})
+	}
+}

@@ -1,0 +1,158 @@
+package verdict
+
+import (
+	"math"
+	"slices"
+
+	"golang.org/x/perf/benchmath"
+)
+
+// Verdict is what the runs allow to say about a difference.
+type Verdict string
+
+// The verdicts. Better and Worse are Higher and Lower with a direction.
+const (
+	Higher  Verdict = "higher"
+	Lower   Verdict = "lower"
+	Same    Verdict = "same"         // the interval lies inside the margin
+	Unclear Verdict = "unclear"      // neither a difference nor its absence is shown
+	TooFew  Verdict = "too_few_runs" // no outcome of as many runs could be significant
+)
+
+// Rule says when a difference is a result.
+type Rule struct {
+	// Alpha is the highest p of a result, Confidence of the interval 1 - Alpha.
+	Alpha float64
+	// Margin is the relative difference below which arms count as the same.
+	Margin float64
+	// Floor is the noise floor, the relative spread of identical runs; a smaller
+	// difference is no result. 0 where it is not known.
+	Floor float64
+}
+
+// Usual is the rule that is meant where nobody says otherwise: 5 %, a margin of 1 %.
+func Usual(floor float64) Rule { return Rule{Alpha: 0.05, Margin: 0.01, Floor: floor} }
+
+// Outcome is the answer for one metric.
+type Outcome struct {
+	// Ratio is candidate / base: its centre and confidence interval.
+	Ratio Interval
+	// P is the chance of a difference at least as large between arms that are the
+	// same; SmallestP is the least that as many runs could give.
+	P, SmallestP float64
+	N            int // pairs, or runs of the smaller arm
+	Verdict      Verdict
+	// InsideFloor is set where a difference would be significant and is smaller than
+	// the noise floor.
+	InsideFloor bool
+	// Detectable is the relative difference that as many runs with this spread show
+	// with 80 % power; NaN where it is not known.
+	Detectable float64
+}
+
+// Pair is one block: a run of each arm made one after the other.
+type Pair struct{ Base, Cand float64 }
+
+// Paired decides from blocks. Values must be positive: ratios have no other meaning;
+// ok is false otherwise.
+func Paired(pairs []Pair, rule Rule) (o Outcome, ok bool) {
+	d := make([]float64, len(pairs))
+	for i, p := range pairs {
+		if !(p.Base > 0) || !(p.Cand > 0) {
+			return Outcome{}, false
+		}
+		d[i] = math.Log(p.Cand / p.Base)
+	}
+	o.N = len(d)
+	o.P, o.SmallestP = SignFlip(d)
+	shift := Shift(d, 1-rule.Alpha)
+	o.Detectable = detectable(deviation(d), len(d), rule)
+	o.decide(shift, rule)
+	return o, true
+}
+
+// Unpaired decides from two lists of runs that have nothing to do with each other.
+// Values must be positive; ok is false otherwise.
+func Unpaired(base, cand []float64, rule Rule) (o Outcome, ok bool) {
+	b, okB := logs(base)
+	c, okC := logs(cand)
+	if !okB || !okC {
+		return Outcome{}, false
+	}
+	o.N = min(len(b), len(c))
+	o.P, o.SmallestP = rankTest(b, c, rule.Alpha), 1
+	if ways := binomial(len(b)+len(c), len(b)); o.N > 0 {
+		o.SmallestP = min(1, 2/ways)
+	}
+	spread := math.Hypot(deviation(b)/math.Sqrt(float64(len(b))), deviation(c)/math.Sqrt(float64(len(c))))
+	o.Detectable = detectable(spread, 1, rule)
+	o.decide(ShiftBetween(b, c, 1-rule.Alpha), rule)
+	return o, true
+}
+
+// rankTest is the two-sided p of the rank sum test.
+func rankTest(base, cand []float64, alpha float64) float64 {
+	if len(base) == 0 || len(cand) == 0 {
+		return 1
+	}
+	t := &benchmath.Thresholds{CompareAlpha: alpha}
+	// benchmath sorts what it is given.
+	b := benchmath.NewSample(slices.Clone(base), t)
+	c := benchmath.NewSample(slices.Clone(cand), t)
+	return benchmath.AssumeNothing.Compare(b, c).P
+}
+
+// decide draws the conclusion from p and the interval of the logarithm of the ratio.
+func (o *Outcome) decide(shift Interval, rule Rule) {
+	o.Ratio = Interval{math.Exp(shift.Center), math.Exp(shift.Lo), math.Exp(shift.Hi)}
+	margin, floor := math.Log1p(rule.Margin), math.Log1p(rule.Floor)
+	significant := o.P <= rule.Alpha && !shift.Contains(0)
+	switch {
+	case o.N == 0 || o.SmallestP > rule.Alpha:
+		o.Verdict = TooFew
+	case shift.Lo >= -margin && shift.Hi <= margin:
+		o.Verdict = Same
+	case significant && math.Abs(shift.Center) <= floor:
+		o.Verdict, o.InsideFloor = Unclear, true
+	case significant && shift.Center > 0:
+		o.Verdict = Higher
+	case significant:
+		o.Verdict = Lower
+	default:
+		o.Verdict = Unclear
+	}
+}
+
+func logs(values []float64) ([]float64, bool) {
+	out := make([]float64, len(values))
+	for i, v := range values {
+		if !(v > 0) {
+			return nil, false
+		}
+		out[i] = math.Log(v)
+	}
+	return out, true
+}
+
+// binomial is the number of ways to choose k of n.
+func binomial(n, k int) float64 {
+	out := 1.0
+	for i := 1; i <= k; i++ {
+		out *= float64(n-k+i) / float64(i)
+	}
+	return out
+}
+
+// deviation is the standard deviation of a sample; NaN below two values.
+func deviation(d []float64) float64 {
+	if len(d) < 2 {
+		return math.NaN()
+	}
+	sum, _ := sums(d)
+	mean := sum / float64(len(d))
+	var ss float64
+	for _, x := range d {
+		ss += (x - mean) * (x - mean)
+	}
+	return math.Sqrt(ss / float64(len(d)-1))
+}
