@@ -172,7 +172,7 @@ func checkOpenFiles(s *Snapshot) Check {
 	}
 	if okMax && fileMax > 0 && uint64(fileMax) < all {
 		c.Status = Warn
-		fix, undo := persistent(s, "91-postgresql-files.conf", fmt.Sprintf("fs.file-max=%d", 2*all))
+		fix, undo := persistent(s, "91-pgtlb-files.conf", fmt.Sprintf("fs.file-max=%d", 2*all))
 		c.Fix, c.Undo = append(fix, c.Fix...), append(undo, c.Undo...)
 		if c.Takes == "" {
 			c.Takes = TakesNothing
@@ -228,7 +228,7 @@ func checkProcesses(s *Snapshot) Check {
 		c.Found += fmt.Sprintf("; %s is %d", name, n)
 		if n > 0 && uint64(n) < need {
 			c.Status = Warn
-			fix, undo := persistent(s, "91-postgresql-processes.conf", fmt.Sprintf("%s=%d", name, max(4*need, 32768)))
+			fix, undo := persistent(s, "91-pgtlb-processes.conf", fmt.Sprintf("%s=%d", name, max(4*need, 32768)))
 			c.Fix, c.Undo = append(fix, c.Fix...), append(undo, c.Undo...)
 			if c.Takes == "" {
 				c.Takes = TakesNothing
@@ -267,7 +267,7 @@ func checkListenQueue(s *Snapshot) Check {
 		return c
 	}
 	c.Status = Warn
-	c.Fix, c.Undo = persistent(s, "91-postgresql-somaxconn.conf", fmt.Sprintf("net.core.somaxconn=%d", asked))
+	c.Fix, c.Undo = persistent(s, "91-pgtlb-somaxconn.conf", fmt.Sprintf("net.core.somaxconn=%d", asked))
 	c.Takes = TakesRestart
 	return c
 }

@@ -115,6 +115,11 @@ func checkOOMVictim(s *Snapshot) Check {
 	if counted {
 		c.Found += fmt.Sprintf("; killed since the boot: %d", kills)
 	}
+	if s.Server != nil {
+		if set, ok := s.Server.Exam.Setting("restart_after_crash"); ok && set.Value == "off" {
+			c.Found += "; restart_after_crash is off: after a killed backend the server stays down unless something else starts it"
+		}
+	}
 	c.warnVictim(s, kills)
 	return c
 }
@@ -137,7 +142,7 @@ func (c *Check) warnVictim(s *Snapshot, kills uint64) {
 	} {
 		if n, ok := s.sysctl(o.name); ok && n > 0 {
 			warn(fmt.Sprintf("%s is %d: %s", o.name, n, o.meaning), o.name+" 0")
-			fix, undo := persistent(s, "91-postgresql-"+strings.TrimPrefix(o.name, "vm.")+".conf", o.name+"=0")
+			fix, undo := persistent(s, "91-pgtlb-"+strings.TrimPrefix(o.name, "vm.")+".conf", o.name+"=0")
 			c.Fix, c.Undo, c.Takes = append(c.Fix, fix...), append(c.Undo, undo...), TakesNothing
 		}
 	}

@@ -54,7 +54,7 @@ func checkOvercommit(s *Snapshot) Check {
 		c.Status, c.Found = Warn, fmt.Sprintf("vm.overcommit_memory is 1: the kernel never refuses; %s are promised, memory and swap without the huge page pool are %s",
 			memory(m.PromisedKB), memory(backed))
 		c.Expected = "0, or 2 on a machine for PostgreSQL alone"
-		c.Fix, c.Undo = persistent(s, "91-postgresql-overcommit.conf", "vm.overcommit_memory=0")
+		c.Fix, c.Undo = persistent(s, "91-pgtlb-overcommit.conf", "vm.overcommit_memory=0")
 		c.Takes = TakesNothing
 	case 2:
 		c.strict(s, m)
@@ -82,7 +82,7 @@ func (c *Check) strict(s *Snapshot, m *Commit) {
 	c.Status = Warn
 	ratio, _ := s.sysctl("vm.overcommit_ratio")
 	if ratio < 80 {
-		c.Fix, c.Undo = persistent(s, "91-postgresql-overcommit.conf", "vm.overcommit_memory=2", "vm.overcommit_ratio=80")
+		c.Fix, c.Undo = persistent(s, "91-pgtlb-overcommit.conf", "vm.overcommit_memory=2", "vm.overcommit_ratio=80")
 		c.Takes = TakesNothing
 	}
 }
@@ -110,6 +110,6 @@ func (c *Check) suggestStrict(s *Snapshot, m *Commit) {
 		c.Expected += "; what is promised now is more than mode 2 could sensibly allow: lower work_mem or max_connections first"
 		return
 	}
-	c.Fix, c.Undo = persistent(s, "91-postgresql-overcommit.conf", fmt.Sprintf("vm.overcommit_ratio=%d", ratio), "vm.overcommit_memory=2")
+	c.Fix, c.Undo = persistent(s, "91-pgtlb-overcommit.conf", fmt.Sprintf("vm.overcommit_ratio=%d", ratio), "vm.overcommit_memory=2")
 	c.Takes, c.UndoFirst = TakesNothing, true
 }

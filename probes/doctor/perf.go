@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -226,15 +227,51 @@ func (p *Perf) who() string {
 // commands are the lines that a diagnosis advises, and those that take them back.
 func (p *Perf) commands(m perf.Missing) (fix, undo []string) {
 	for _, cmd := range m.Commands {
-		fix = append(fix, cmd)
 		if strings.HasPrefix(cmd, "setcap ") {
-			undo = append(undo, "setcap -r "+p.Binary)
+			set, back := p.setcap()
+			fix, undo = append(fix, set), append(undo, back)
 			continue
 		}
-		undo = append(undo, fmt.Sprintf("sysctl -w kernel.perf_event_paranoid=%d", p.Paranoid))
+		fix, undo = append(fix, cmd), append(undo, fmt.Sprintf("sysctl -w kernel.perf_event_paranoid=%d", p.Paranoid))
 	}
 	return fix, undo
 }
+
+// setcap is the command that gives pgtlb all rights that it lacks, and the one that
+// takes them back. One command for all: setcap replaces what a file has.
+func (p *Perf) setcap() (set, back string) {
+	count := "cap_perfmon"
+	if p.LastCap > 0 && p.LastCap < capPerfmonBit {
+		count = "cap_sys_admin" // before Linux 5.8
+	}
+	refused := func(e string) bool { return e == "EACCES" || e == "EPERM" }
+	var want, held []string
+	for _, c := range []struct {
+		name       string
+		has, lacks bool
+	}{
+		{count, p.UID != 0 && (perf.Facts{CapEff: p.CapEff}).MayCount(), slices.ContainsFunc(p.Answers, func(a PerfAnswer) bool { return refused(a.Error) })},
+		{"cap_sys_ptrace", p.UID != 0 && p.CapEff>>capSysPtraceBit&1 == 1, refused(p.Map)},
+	} {
+		if c.has || c.lacks {
+			want = append(want, c.name)
+		}
+		if c.has {
+			held = append(held, c.name)
+		}
+	}
+	back = "setcap -r " + quote(p.Binary)
+	if len(held) > 0 {
+		back = fmt.Sprintf("setcap %s+ep %s", strings.Join(held, ","), quote(p.Binary))
+	}
+	return fmt.Sprintf("setcap %s+ep %s", strings.Join(want, ","), quote(p.Binary)), back
+}
+
+// Capability bits (include/uapi/linux/capability.h).
+const (
+	capSysPtraceBit = 19
+	capPerfmonBit   = 38
+)
 
 // checkNMIWatchdog is "nmi_watchdog": it holds one counter of each CPU.
 func checkNMIWatchdog(s *Snapshot) Check {
@@ -285,21 +322,15 @@ func checkProcessDetails(s *Snapshot) Check {
 	case "EACCES", "EPERM":
 		c.Status = Warn
 		c.Found = fmt.Sprintf("uid %d may not read the memory maps of uid %d", p.UID, p.ServerUID)
-		c.Expected = "pgtlb as root, as the server's user, or with CAP_SYS_PTRACE"
-		caps := "cap_sys_ptrace"
-		if p.UID != 0 && (perf.Facts{CapEff: p.CapEff}).MayCount() {
-			caps = "cap_perfmon,cap_sys_ptrace" // setcap sets the whole, so what is there stays
-		}
+		c.Expected = "pgtlb as root, as the server's user with its own group, or with CAP_SYS_PTRACE"
 		c.Takes = TakesPgtlb
 		if s.System.Place.Container != "" {
 			c.Fix = []string{"# start the container that pgtlb runs in with this option:", "--cap-add=SYS_PTRACE"}
 			c.Undo = []string{"# start the container that pgtlb runs in without this option:", "--cap-add=SYS_PTRACE"}
 			return c
 		}
-		c.Fix, c.Undo = []string{"setcap " + caps + "+ep " + p.Binary}, []string{"setcap -r " + p.Binary}
-		if caps != "cap_sys_ptrace" {
-			c.Undo = []string{"setcap cap_perfmon+ep " + p.Binary}
-		}
+		set, back := p.setcap()
+		c.Fix, c.Undo = []string{set}, []string{back}
 	default:
 		c.Status, c.Found = Unknown, "reading the memory map of the postmaster: "+p.Map
 	}

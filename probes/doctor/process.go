@@ -59,7 +59,7 @@ func lookAtEveryProcess(f files, postmaster int) Processes {
 			continue // it has ended, or is hidden
 		}
 		out.Visible++
-		if p.RSSKB > 0 { // the kernel's own threads cannot be killed
+		if p.RSSKB > 0 {
 			all = append(all, p)
 		}
 		switch {
@@ -95,8 +95,11 @@ func lookAtProcess(t Tree, pid int) (Process, bool) {
 		return strings.TrimSpace(string(b))
 	}
 	p, ok := parseStatus(read("status"))
+	if !ok || p.RSSKB == 0 { // the kernel's own threads cannot be killed
+		return p, ok
+	}
 	score, err := strconv.Atoi(read("oom_score"))
-	if !ok || err != nil {
+	if err != nil {
 		return Process{}, false
 	}
 	p.Score = score

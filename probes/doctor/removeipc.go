@@ -133,7 +133,7 @@ func checkRemoveIPC(s *Snapshot) Check {
 		return c
 	}
 	c.Status = Warn
-	const file = "/etc/systemd/logind.conf.d/90-postgresql.conf"
+	const file = "/etc/systemd/logind.conf.d/90-pgtlb.conf"
 	c.Fix = []string{"mkdir -p /etc/systemd/logind.conf.d", `printf '[Login]\nRemoveIPC=no\n' > ` + file, "systemctl restart systemd-logind"}
 	c.Undo = []string{"rm " + file, "systemctl restart systemd-logind"}
 	c.Takes = TakesNothing

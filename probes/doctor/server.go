@@ -3,6 +3,7 @@ package doctor
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 // serverChecks are the checks over Server, in the order in which they are shown.
 func serverChecks() []func(*Snapshot) Check {
 	return []func(*Snapshot) Check{
-		checkProvider, checkSettingsVisible,
+		checkProvider, checkSettingsVisible, checkSettingsSources,
 		checkSettingsErrors, checkSettingsPending, checkSettingsReload,
 		checkSettingsAlterSystem, checkSettingsDuplicates, checkSettingsOverrides,
 		checkConnections, checkWorkMemory,
@@ -101,7 +102,9 @@ func units() map[string]float64 {
 // sameValue tells whether a text, as a file or ALTER ... SET has it, means the
 // value that a setting has in its own unit.
 func sameValue(set probes.ExamSetting, inUnit, text string) bool {
-	text = strings.TrimSpace(text)
+	if set.Type != "string" {
+		text = strings.TrimSpace(text)
+	}
 	switch set.Type {
 	case "bool":
 		a, okA := boolean(inUnit)
@@ -183,12 +186,24 @@ func literal(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + 
 
 // ident quotes a name where it needs it.
 func ident(s string) string {
+	plain := s != "" && !slices.Contains(reservedWords(), s)
 	for i, r := range s {
-		if r != '_' && (r < 'a' || r > 'z') && (i == 0 || r < '0' || r > '9') {
-			return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
-		}
+		plain = plain && (r == '_' || r >= 'a' && r <= 'z' || i > 0 && r >= '0' && r <= '9')
 	}
-	return s
+	if plain {
+		return s
+	}
+	return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
+}
+
+// reservedWords are no names without quotes (manual, "SQL Key Words").
+func reservedWords() []string {
+	return strings.Fields(`all analyse analyze and any array as asc asymmetric authorization binary both case cast check collate collation
+		column concurrently constraint create cross current_catalog current_date current_role current_schema current_time current_timestamp
+		current_user default deferrable desc distinct do else end except false fetch for foreign freeze from full grant group having ilike
+		in initially inner intersect into is isnull join lateral leading left like limit localtime localtimestamp natural none not notnull null
+		offset on only or order outer overlaps placing primary references returning right select session_user similar some symmetric
+		system_user table tablesample then to trailing true union unique user using variadic verbose when where window with`)
 }
 
 // autoConf ends the path of the file that ALTER SYSTEM writes.

@@ -53,16 +53,8 @@ func needFiles(s *Snapshot, c *Check) bool {
 		c.Status, c.Found = NotHere, p.Name+" writes the configuration files; nobody else reads them"
 		return true
 	}
-	c.Status, c.Found = Unknown, e.FilesUnknown
-	c.Fix, c.Undo = grantFiles(e.Role.Name)
-	c.Takes = TakesNothing
+	c.Status, c.Found = Unknown, e.FilesUnknown+" (see settings_visible)"
 	return true
-}
-
-// grantFiles are the lines that let a role read the configuration files by SQL.
-func grantFiles(role string) (fix, undo []string) {
-	return []string{psql("GRANT SELECT ON pg_file_settings TO " + ident(role)), psql("GRANT EXECUTE ON FUNCTION pg_show_all_file_settings() TO " + ident(role))},
-		[]string{psql("REVOKE SELECT ON pg_file_settings FROM " + ident(role)), psql("REVOKE EXECUTE ON FUNCTION pg_show_all_file_settings() FROM " + ident(role))}
 }
 
 // checkSettingsVisible is "settings_visible": whether our role sees every setting.
@@ -73,16 +65,59 @@ func checkSettingsVisible(s *Snapshot) Check {
 	if noServer(s, &c) {
 		return c
 	}
-	r := s.Server.Exam.Role
+	e := s.Server.Exam
+	r := e.Role
 	switch {
 	case r.Superuser:
-		c.Status, c.Found = OK, fmt.Sprintf("the role %s is a superuser", r.Name)
+		c.Found = fmt.Sprintf("the role %s is a superuser", r.Name)
 	case r.ReadAllSettings:
-		c.Status, c.Found = OK, fmt.Sprintf("the role %s is a member of pg_read_all_settings", r.Name)
+		c.Found = fmt.Sprintf("the role %s is a member of pg_read_all_settings", r.Name)
 	default:
-		c.Status, c.Found = Unknown, fmt.Sprintf("the role %s is not a member of pg_read_all_settings: files, lines and settings for superusers are hidden", r.Name)
+		c.Found = fmt.Sprintf("the role %s is not a member of pg_read_all_settings: files, lines and settings for superusers are hidden", r.Name)
 		c.Fix, c.Undo = grantSettings(s)
-		c.Takes = TakesSession
+	}
+	if _, managed := providerOf(s); e.FilesUnknown != "" && !managed {
+		c.Found += "; " + e.FilesUnknown
+		role := ident(r.Name)
+		c.Fix = append(c.Fix, psql("GRANT SELECT ON pg_file_settings TO "+role), psql("GRANT EXECUTE ON FUNCTION pg_show_all_file_settings() TO "+role))
+		c.Undo = append(c.Undo, psql("REVOKE SELECT ON pg_file_settings FROM "+role), psql("REVOKE EXECUTE ON FUNCTION pg_show_all_file_settings() FROM "+role))
+		c.Expected += ", with the right to read pg_file_settings"
+	}
+	c.Status = OK
+	if len(c.Fix) > 0 {
+		c.Status, c.Takes = Unknown, TakesSession
+	}
+	return c
+}
+
+// checkSettingsSources is "settings_sources": where the values that shared memory
+// and huge pages hang on come from.
+func checkSettingsSources(s *Snapshot) Check {
+	c := Check{ID: "settings_sources", Title: "Where the values of the main settings come from", Sources: []string{"pg_settings: source, sourcefile, sourceline"},
+		Why: "A change has to be made where the value comes from: a line further down, another file or the command line wins over it."}
+	if noServer(s, &c) {
+		return c
+	}
+	var all []string
+	hidden := false
+	for _, name := range weighty() {
+		set, ok := s.Server.Exam.Setting(name)
+		if !ok {
+			continue
+		}
+		from := set.Source
+		switch {
+		case set.File != "":
+			from = fmt.Sprintf("%s:%d", set.File, set.Line)
+		case set.Source == "configuration file" && !s.Server.Exam.Role.Superuser && !s.Server.Exam.Role.ReadAllSettings:
+			hidden = true
+			from = "a file that our role does not see"
+		}
+		all = append(all, fmt.Sprintf("%s = %s (%s)", name, set.Value, from))
+	}
+	c.Status, c.Found = OK, strings.Join(all, "; ")
+	if hidden {
+		c.Status, c.Found = Unknown, c.Found+" (see settings_visible)"
 	}
 	return c
 }

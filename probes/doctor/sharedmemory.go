@@ -235,7 +235,7 @@ func checkSysVSharedMemory(s *Snapshot) Check {
 		return c
 	}
 	c.Status = Fail
-	c.Fix, c.Undo = persistent(s, "91-postgresql-shm.conf", fmt.Sprintf("kernel.shmmax=%d", max(shmmax, needKB<<10*5/4)),
+	c.Fix, c.Undo = persistent(s, "91-pgtlb-shm.conf", fmt.Sprintf("kernel.shmmax=%d", max(shmmax, needKB<<10*5/4)),
 		fmt.Sprintf("kernel.shmall=%d", max(shmall, needKB/pageKB*5/4+1)))
 	c.Takes = TakesNothing
 	return c
@@ -288,7 +288,7 @@ func checkSemaphores(s *Snapshot) Check {
 		return c
 	}
 	c.Status = Fail
-	c.Fix, c.Undo = persistent(s, "91-postgresql-sem.conf", fmt.Sprintf("kernel.sem=%d %d %d %d", max(limit[0], perSet+1), wantAll, limit[2], wantSets))
+	c.Fix, c.Undo = persistent(s, "91-pgtlb-sem.conf", fmt.Sprintf("kernel.sem=%d %d %d %d", max(limit[0], perSet+1), wantAll, limit[2], wantSets))
 	c.Takes = TakesNothing
 	return c
 }

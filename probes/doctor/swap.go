@@ -47,7 +47,7 @@ func checkSwap(s *Snapshot) Check {
 	}
 	c.Status = Warn
 	if ok && swappiness > 10 {
-		c.Fix, c.Undo = persistent(s, "91-postgresql-swap.conf", "vm.swappiness=1")
+		c.Fix, c.Undo = persistent(s, "91-pgtlb-swap.conf", "vm.swappiness=1")
 		c.Takes = TakesNothing
 	}
 	if m.AvailableKB > 2*used { // else it would go out again, or something be killed

@@ -24,33 +24,14 @@ func lookSystem(t *testing.T, path string) Snapshot {
 	}
 	dir := t.TempDir()
 	var s Snapshot
-	name := ""
-	text := map[string]string{}
-	for line := range strings.Lines(string(archive)) {
-		if n, ok := strings.CutPrefix(line, "-- "); ok && strings.HasSuffix(n, " --\n") {
-			name = strings.TrimSuffix(n, " --\n")
-			text[name] = ""
-			continue
-		}
-		text[name] += line
-	}
-	for name, text := range text {
-		switch name {
-		case "": // a comment
-			continue
-		case "snapshot.json":
-			if s, err = Read(strings.NewReader(text)); err != nil {
+	for _, f := range unpack(string(archive)) {
+		if f.name == "snapshot.json" {
+			if s, err = Read(strings.NewReader(f.text)); err != nil {
 				t.Fatalf("%s: %v", path, err)
 			}
 			continue
 		}
-		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write(t, filepath.Join(dir, f.name), f.text)
 	}
 	if s.HostUnknown != "" {
 		return s
