@@ -9,7 +9,7 @@ import (
 )
 
 func notHere(what string) error {
-	return &Unavailable{What: what, Reason: "unavailable on this system (" + runtime.GOOS + ")"}
+	return &Unavailable{What: what, State: NotThere, Reason: "unavailable on this system (" + runtime.GOOS + ")"}
 }
 
 func peerPid(*net.UnixConn) (int, error) { return 0, notHere("the peer's pid") }
@@ -23,6 +23,8 @@ func openProcFile(path string, _ bool) (procFile, error) { return procFile{}, no
 func (procFile) read([]byte) ([]byte, error) { return nil, notHere("/proc") }
 
 func (procFile) close() {}
+
+func mayOpen() int { return 0 }
 
 func gone(error) bool { return false }
 
