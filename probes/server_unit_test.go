@@ -400,13 +400,13 @@ func TestHugePagesOfTheServer(t *testing.T) {
 		want      HugePages
 	}{
 		"fell back": {"try", serverFacts{status: word("off"), neededPages: ptr(1030), hugePageKB: ptr(0)},
-			HugePages{Requested: "try", InUse: "off", PageKB: 4, Proof: "huge_pages_status", Needed: 1030, Short: 44}},
+			HugePages{Requested: "try", InUse: "off", PageKB: 4, Proof: "huge_pages_status", Needed: 1030, Short: 44, WantedKB: 2048}},
 		"in use": {"try", serverFacts{status: word("on"), neededPages: ptr(2), hugePageKB: ptr(1048576)},
-			HugePages{Requested: "try", InUse: "on", PageKB: 1048576, Proof: "huge_pages_status", Needed: 2}},
+			HugePages{Requested: "try", InUse: "on", PageKB: 1048576, Proof: "huge_pages_status", Needed: 2, WantedKB: 1048576}},
 		"not supported": {"try", serverFacts{status: word("off"), neededPages: ptr(-1)},
-			HugePages{Requested: "try", InUse: "off", PageKB: 4, Proof: "huge_pages_status"}},
+			HugePages{Requested: "try", InUse: "off", PageKB: 4, Proof: "huge_pages_status", WantedKB: 2048, Unsupported: true}},
 		"off": {"off", serverFacts{neededPages: ptr(70)},
-			HugePages{Requested: "off", InUse: "off", PageKB: 4, Proof: "huge_pages = off", Needed: 70}},
+			HugePages{Requested: "off", InUse: "off", PageKB: 4, Proof: "huge_pages = off", Needed: 70, WantedKB: 2048}},
 	} {
 		if got := hugePagesOf(roots, info(c.requested), c.facts); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
@@ -433,9 +433,9 @@ func TestHugePagesByWhatThePostmasterHasMapped(t *testing.T) {
 		t.Fatal(err)
 	}
 	for status, want := range map[string]HugePages{
-		statusText: {Requested: "try", InUse: "on", PageKB: 2048, Proof: "postmaster's HugetlbPages", Needed: 3170},
+		statusText: {Requested: "try", InUse: "on", PageKB: 2048, Proof: "postmaster's HugetlbPages", Needed: 3170, WantedKB: 2048},
 		strings.Replace(statusText, "    2048 kB", "       0 kB", 1): {Requested: "try", InUse: "off", PageKB: 4,
-			Proof: "postmaster's HugetlbPages, which is 0", Needed: 3170, Short: 3170 - 986},
+			Proof: "postmaster's HugetlbPages, which is 0", Needed: 3170, Short: 3170 - 986, WantedKB: 2048},
 	} {
 		if err := os.WriteFile(filepath.Join(proc, "77", "status"), []byte(status), 0o600); err != nil {
 			t.Fatal(err)

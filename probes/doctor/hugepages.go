@@ -73,9 +73,6 @@ func (s *Snapshot) explainFallBack(c *Check, d demand, proof string) {
 	if s.HostUnknown != "" {
 		c.Status = Fail
 		c.Found += "; the pool cannot be seen from here"
-		if h := s.Server.Info.HugePages; h.Short > 0 {
-			c.Found += fmt.Sprintf(": %s short", plural(h.Short, "page"))
-		}
 		return
 	}
 	p := s.pays()
