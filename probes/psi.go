@@ -3,7 +3,6 @@ package probes
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"syscall"
 )
 
