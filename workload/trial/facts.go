@@ -78,7 +78,7 @@ func factsOf(a Arm, run *Run) []FactGroup {
 		factGroup("Load", loadFacts(a.Meta)...),
 		factGroup("Recording",
 			"run", a.Meta.Name, "started", timeText(a.Meta.Created), "measured", Seconds(a.Summary.Seconds),
-			"a sample every", intervalText(a.Meta.Interval), "ended", endText(run.End), "program", a.Meta.Program, "note", a.Meta.Note),
+			"a sample every", intervalText(a.Meta.Interval), "events counted", a.Meta.Counting.String(), "ended", endText(run.End), "program", a.Meta.Program, "note", a.Meta.Note),
 	}
 }
 

@@ -19,6 +19,9 @@ type Report struct {
 	Sentence string `json:"sentence"`
 	Verdict  string `json:"verdict,omitempty"`
 	Varied   string `json:"varied,omitempty"`
+	// Ceiling is what page walks leave to be won, in a sentence; empty where the CPU
+	// does not count them.
+	Ceiling string `json:"ceiling,omitempty"`
 	// Paired tells whether there is a baseline.
 	Paired      bool          `json:"paired"`
 	Rows        []ReportRow   `json:"rows"`
@@ -99,6 +102,7 @@ func BuildReport(cand, base *Run) Report {
 	metrics := described(metas...)
 	r.Rows = reportRows(metrics, b, c)
 	r.Sentence = sentence(b, c)
+	r.Ceiling = ceiling(b, c)
 	r.Steady = steadyOf(metrics, frames, baseFrames)
 	if cand.Meta.ByHand != nil || base != nil && base.Meta.ByHand != nil {
 		r.Steady = Steady{Notes: []string{"a run that was entered by hand has one figure per metric: filling and steady state cannot be set apart"}}
@@ -180,6 +184,24 @@ func sentence(base *Arm, cand Arm) string {
 	return subject + ": " + strings.Join(parts, ", ") + "."
 }
 
+// ceiling says what page walks leave to be won: those of the baseline, where there
+// is one, for it is what was to be improved.
+func ceiling(base *Arm, cand Arm) string {
+	of := cand
+	if base != nil {
+		of = *base
+	}
+	f := of.Summary.Get(probes.WalkCeilingPct)
+	if !f.OK() {
+		return ""
+	}
+	what := "Ceiling of page walks: "
+	if base != nil {
+		what = "Ceiling of page walks in the baseline: "
+	}
+	return what + probes.WalkCeilingText(f.Value, of.Meta.Host) + "."
+}
+
 // faultsOf chooses the page faults to speak of: the server's own where all the
 // runs have them, since the machine's hold those of everything else that ran.
 func faultsOf(all ...*Summary) string {
@@ -235,11 +257,17 @@ func reportRows(metrics []probes.Metric, base *Arm, cand Arm) []ReportRow {
 		ids = []string{probes.ServerTPS, probes.ServerLatencyMean}
 	}
 	ids = append(ids, probes.ServerPageFaults, probes.PageFaults, probes.PageFaultsMinor, probes.PageFaultsMajor, probes.DTLBLoads, probes.DTLBMissPct,
-		probes.DTLBMissesPerKInstr, probes.WalkCyclesPct)
+		probes.DTLBMissesPerKInstr, probes.WalkCyclesPct, probes.WalkCeilingPct)
 	if measured(probes.CyclesKernel) || measured(probes.CyclesUser) {
 		ids = append(ids, probes.CyclesKernel, probes.CyclesUser)
 	} else {
 		ids = append(ids, probes.CPUKernel, probes.CPUUser)
+	}
+	ids = append(ids, probes.ServerPageFaultsPerTxn, probes.PageFaultsPerTxn, probes.DTLBMissesPerTxn)
+	if measured(probes.CyclesKernelPerTxn) || measured(probes.CyclesUserPerTxn) {
+		ids = append(ids, probes.CyclesKernelPerTxn, probes.CyclesUserPerTxn)
+	} else {
+		ids = append(ids, probes.CPUKernelPerTxn, probes.CPUUserPerTxn)
 	}
 	ids = append(ids, probes.PageTables, probes.PageTableMaxBackend, probes.HugetlbUsed, probes.TLBShootdowns, probes.ContextSwitches)
 	var rows []ReportRow

@@ -18,6 +18,9 @@ func WriteMarkdown(w io.Writer, r Report) error {
 	if r.Verdict != "" {
 		m.line("**" + mdText(r.Verdict) + "**")
 	}
+	if r.Ceiling != "" {
+		m.line(mdText(r.Ceiling))
+	}
 	m.list(r.Warnings)
 	m.heading("Result")
 	m.table(resultTable(r.Rows, r.Paired))
