@@ -3,6 +3,7 @@ package trial
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"pgtlb/probes"
 )
@@ -67,19 +68,42 @@ func factsOf(a Arm, run *Run, frames []probes.Frame) []FactGroup {
 	h, s := a.Meta.Host, a.Meta.Server
 	return []FactGroup{
 		factGroup("Machine",
-			"host", h.Hostname, "system", h.OS, "kernel", h.Kernel+" "+h.Arch, "CPU", fmt.Sprintf("%s, %d CPUs", h.CPUModel, h.CPUs),
+			"host", h.Hostname, "system", h.OS, "kernel", h.Kernel+" "+h.Arch, "CPU", cpuText(h),
 			"memory", memoryOrNone(h.MemTotalKB), "virtualisation", h.Virtual, "emulation", h.Emulated),
 		factGroup("Memory pages", pageFacts(a.Meta)...),
 		{Title: "Page tables at the end", Facts: ForecastFacts(forecastOf(a.Meta, frames), &a.Meta.Server)},
 		factGroup("Server",
-			"version", "PostgreSQL "+s.Version, "reached by", s.Where, "database", s.Database, "kind", kindOf(a.Meta),
+			"version", versionText(s.Version), "reached by", s.Where, "database", s.Database, "kind", kindOf(a.Meta),
 			"shared_buffers", memoryOrNone(s.SharedBuffersKB), "shared memory", memoryOrNone(s.SharedMemoryKB),
 			"max_connections", numberOrNone(s.MaxConnections)),
 		factGroup("Load", loadFacts(a.Meta)...),
 		factGroup("Recording",
 			"run", a.Meta.Name, "started", timeText(a.Meta.Created), "measured", Seconds(a.Summary.Seconds),
-			"a sample every", a.Meta.Interval.String(), "events counted", a.Meta.Counting.String(), "ended", endText(run.End), "program", a.Meta.Program, "note", a.Meta.Note),
+			"a sample every", intervalText(a.Meta.Interval), "events counted", a.Meta.Counting.String(), "ended", endText(run.End), "program", a.Meta.Program, "note", a.Meta.Note),
 	}
+}
+
+// cpuText is empty where nothing is known of the machine, as of a run that was
+// entered by hand; so are versionText and intervalText.
+func cpuText(h probes.Host) string {
+	if h.CPUs == 0 {
+		return h.CPUModel
+	}
+	return fmt.Sprintf("%s, %d CPUs", h.CPUModel, h.CPUs)
+}
+
+func versionText(version string) string {
+	if version == "" {
+		return ""
+	}
+	return "PostgreSQL " + version
+}
+
+func intervalText(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return d.String()
 }
 
 // factGroup makes a group from labels and values in turn; empty values are left out.
@@ -130,7 +154,10 @@ func kindOf(m Meta) string {
 func loadFacts(m Meta) []string {
 	var out []string
 	for _, l := range m.Loads {
-		text := fmt.Sprintf("%d clients, version %d of the scenario, seed %d", l.Clients, l.Version, l.Seed)
+		text := fmt.Sprintf("%d clients", l.Clients)
+		if m.ByHand == nil {
+			text += fmt.Sprintf(", version %d of the scenario, seed %d", l.Version, l.Seed)
+		}
 		for _, k := range keys(l.Params, nil) {
 			text += fmt.Sprintf(", %s %s", k, probes.Number(float64(l.Params[k])))
 		}

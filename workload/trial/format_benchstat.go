@@ -36,11 +36,12 @@ func WriteBenchstat(w io.Writer, runs []*Run) error {
 		if _, ok := used[m.ID]; !ok {
 			continue
 		}
+		unit, _ := benchUnit(m)
 		switch m.Better {
 		case probes.Up:
-			fmt.Fprintf(out, "Unit %s better=higher\n", benchUnit(m))
+			fmt.Fprintf(out, "Unit %s better=higher\n", unit)
 		case probes.Down:
-			fmt.Fprintf(out, "Unit %s better=lower\n", benchUnit(m))
+			fmt.Fprintf(out, "Unit %s better=lower\n", unit)
 		}
 	}
 	for _, l := range lines {
@@ -98,21 +99,31 @@ func benchLine(a Arm, used map[string]probes.Metric) string {
 			continue
 		}
 		used[metric.ID] = metric
-		parts = append(parts, plain(f.Value), benchUnit(metric))
+		unit, factor := benchUnit(metric)
+		parts = append(parts, plain(f.Value*factor), unit)
 	}
 	return strings.Join(parts, " ")
 }
 
 // benchUnit is a metric's unit on a benchmark line, where it also tells the metrics
-// apart: "txn/s", "latency-p99-ms", "page-faults/s".
-func benchUnit(m probes.Metric) string {
+// apart, and what a value is multiplied with: "txn/s", "latency-p99-sec",
+// "page-faults/s", "page-tables-bytes". benchstat knows sec and bytes and scales them.
+func benchUnit(m probes.Metric) (unit string, factor float64) {
+	base, n := baseUnit(m)
 	switch {
 	case m.ID == probes.TPS:
-		return m.Unit
-	case m.Kind == probes.Counter:
-		return strings.ReplaceAll(m.ID, "_", "-") + "/s"
+		return m.Unit, 1
+	case m.Percent():
+		base, n = m.ID, omName{factor: 1}
+	case n.unit == "seconds":
+		base += "-sec"
+	case n.unit != "":
+		base += "-" + n.unit
 	}
-	return strings.ReplaceAll(m.ID, "_", "-")
+	if m.Kind == probes.Counter {
+		base += "/s"
+	}
+	return strings.ReplaceAll(base, "_", "-"), n.factor
 }
 
 // camel makes a name that the form takes for a benchmark's: "PointSelect".

@@ -117,7 +117,17 @@ type omName struct {
 }
 
 func openMetricsName(m probes.Metric) omName {
-	base, n := m.ID, omName{factor: 1}
+	base, n := baseUnit(m)
+	if m.Kind == probes.Counter {
+		n.unit = strings.TrimPrefix(n.unit+"_per_second", "_")
+	}
+	n.name = strings.TrimSuffix("pgtlb_"+base+"_"+n.unit, "_")
+	return n
+}
+
+// baseUnit is a metric's unit without a prefix, and its id without the unit. The unit
+// is empty for what is counted in things.
+func baseUnit(m probes.Metric) (base string, n omName) {
 	for _, u := range []struct {
 		unit, suffix, base string
 		factor             float64
@@ -126,12 +136,8 @@ func openMetricsName(m probes.Metric) omName {
 		{"µs", "_us", "seconds", 1e-6}, {"s", "_s", "seconds", 1}, {"%", "_pct", "ratio", 0.01},
 	} {
 		if m.Unit == u.unit {
-			base, n.unit, n.factor = strings.TrimSuffix(m.ID, u.suffix), u.base, u.factor
+			return strings.TrimSuffix(m.ID, u.suffix), omName{unit: u.base, factor: u.factor}
 		}
 	}
-	if m.Kind == probes.Counter {
-		n.unit = strings.TrimPrefix(n.unit+"_per_second", "_")
-	}
-	n.name = strings.TrimSuffix("pgtlb_"+base+"_"+n.unit, "_")
-	return n
+	return m.ID, omName{factor: 1}
 }

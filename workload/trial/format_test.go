@@ -223,7 +223,7 @@ func TestBenchstat(t *testing.T) {
 		t.Errorf("read back as %q, want %q; %v", got, want, r.Err())
 	}
 	units := r.Units()
-	for unit, better := range map[string]string{"txn/s": "higher", "latency-mean-ms": "lower", "page-faults/s": "lower"} {
+	for unit, better := range map[string]string{"txn/s": "higher", "latency-mean-sec": "lower", "page-faults/s": "lower"} {
 		if m := units.Get(unit, "better"); m == nil || m.Value != better {
 			t.Errorf("unit %s: %+v, want better=%s", unit, m, better)
 		}

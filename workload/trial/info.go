@@ -32,6 +32,9 @@ func Info(path string) RunInfo {
 	}
 	info.Created, info.Scenario, info.Pages, info.Server = meta.Created, scenarios(*meta), meta.Pages, meta.Server.Version
 	info.Step, info.ByHand = meta.Step, meta.ByHand != nil
+	if meta.Name != info.Name {
+		info.Recorded = meta.Name
+	}
 	tail := readTail(f, info.Bytes)
 	info.Tags, info.Complete = tail.tags, tail.ended
 	info.Recording = !tail.ended && isLocked(f)

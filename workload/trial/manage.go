@@ -17,7 +17,7 @@ var errBusy = errors.New("it is being recorded; wait for its end")
 
 // own finds a run of this store, not a file elsewhere.
 func (s *Store) own(what string) (name, path string, err error) {
-	if path, err = s.Resolve(what); err != nil {
+	if path, err = s.resolve(what); err != nil {
 		return "", "", err
 	}
 	if filepath.Clean(filepath.Dir(path)) != filepath.Clean(s.dir) {
@@ -74,7 +74,8 @@ func CheckName(name string) error {
 }
 
 // Rename gives a run another name, which no other may have, and returns the one it
-// had. The baseline stays the baseline.
+// had. The baseline stays the baseline, and Resolve still finds it by the name in its
+// header, so that journals of experiments need not be written anew.
 func (s *Store) Rename(what, name string) (was string, err error) {
 	was, path, err := s.own(what)
 	if err != nil {

@@ -46,6 +46,11 @@ func TestRename(t *testing.T) {
 	if err != nil || run.Meta.Name != "first" || len(run.Gaps()) > 0 {
 		t.Errorf("%v, %+v", err, run)
 	}
+	if path, err := s.Resolve("one"); err != nil || path != s.path("first") {
+		t.Errorf("what was recorded as one is found as %q, %v", path, err)
+	}
+	_, err = s.Remove("one")
+	wantError(t, err, "no run named one")
 	for name, want := range map[string]string{
 		"two": "there is a run named two already", "first": "has that name already", "": "is empty", "last": "stands for a run",
 		"a/b": "letters, digits", "../x": "letters, digits", ".x": "letters, digits", "x.ndjson": "leave .ndjson out", "é": "letters, digits",

@@ -122,6 +122,9 @@ func buildReport(cand, base *Run, cmp *Comparison) Report {
 	r.Sentence = sentence(b, c)
 	r.Ceiling = ceiling(b, c)
 	r.Steady = steadyOf(metrics, frames, baseFrames)
+	if cand.Meta.ByHand != nil || base != nil && base.Meta.ByHand != nil {
+		r.Steady = Steady{Notes: []string{"a run that was entered by hand has one figure per metric: filling and steady state cannot be set apart"}}
+	}
 	r.Charts = chartsOf(metrics, frames, baseFrames)
 	r.Bars = barsOf(frames, baseFrames)
 	r.Facts = facts(b, c, cand, base, frames, baseFrames)

@@ -130,6 +130,8 @@ type RunInfo struct {
 	Seconds  float64   `json:"seconds"`
 	TPS      float64   `json:"tps,omitempty"` // 0 where there was no load
 	Complete bool      `json:"complete"`
+	// Recorded is the name under which it was recorded, where that is another one.
+	Recorded string `json:"recorded_as,omitempty"`
 	// Recording is set while a pgtlb writes to it.
 	Recording bool      `json:"recording,omitempty"`
 	Bytes     int64     `json:"bytes"`

@@ -107,6 +107,7 @@ func (sh Shown) WriteText(w io.Writer) error {
 	}
 	_, _ = fmt.Fprintln(t, name)
 	line("what", RunLabel(sh.Meta))
+	line("recorded as", sh.Info.Recorded)
 	line("tags", strings.Join(sh.Info.Tags, ", "))
 	if st := sh.Meta.Step; st != nil {
 		line("experiment", st.Text())

@@ -112,9 +112,39 @@ func (s *Store) entries() ([]os.DirEntry, error) {
 	return entries, err
 }
 
-// Resolve finds the run file that a person means: a path, "baseline", "last"
-// (the newest run), a name, or the beginning of exactly one name.
+// Resolve finds the run file that a person or an experiment's journal means: a path,
+// "baseline", "last" (the newest run), a name, the beginning of exactly one name, or
+// the name under which a run was recorded that has another one now.
 func (s *Store) Resolve(what string) (string, error) {
+	path, err := s.resolve(what)
+	if err != nil && what != "" && what == filepath.Base(what) {
+		if renamed := s.recordedAs(what); renamed != "" {
+			return renamed, nil
+		}
+	}
+	return path, err
+}
+
+// recordedAs finds the one run whose header has this name; empty where there is none.
+func (s *Store) recordedAs(name string) string {
+	list, err := s.List()
+	if err != nil {
+		return ""
+	}
+	found := ""
+	for _, r := range list {
+		if r.Recorded == name {
+			if found != "" {
+				return ""
+			}
+			found = r.Path
+		}
+	}
+	return found
+}
+
+// resolve is Resolve for names that runs have now.
+func (s *Store) resolve(what string) (string, error) {
 	switch what {
 	case "":
 		return "", errors.New("no run is named")
