@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,13 +46,16 @@ func onTerminal(t *testing.T, screen string, w, h int) string {
 	return b.String()
 }
 
-// goldens are the screens that are compared with testdata.
-func goldens() []struct {
+// golden is a screen after keys.
+type golden struct {
 	name string
 	st   trial.State
 	opts Options
 	keys []string
-} {
+}
+
+// goldens are the screens that are compared with testdata.
+func goldens() []golden {
 	run := demo{seconds: 90, loads: 1}.state()
 	compare := demo{seconds: 100, loads: 1, pmu: true, compare: true}.state()
 	two := demo{seconds: 90, loads: 2, pmu: true, huge: true}.state()
@@ -80,12 +84,7 @@ func goldens() []struct {
 	replay.Replay = &trial.ReplayState{Name: "point-select-4kB", Pos: 60, Total: 120}
 	inspected := run
 	inspected.Inspected = &trial.Inspected{Pid: 41384, At: epoch, Took: 12_400_000, Pss: 190_000, Rss: 1_470_000, Private: 3400, Shared: 1_466_600}
-	return []struct {
-		name string
-		st   trial.State
-		opts Options
-		keys []string
-	}{
+	return []golden{
 		{"load", run, Options{}, nil},
 		{"compare", compare, Options{}, nil},
 		{"differs", differ, Options{}, nil},
@@ -123,7 +122,7 @@ func goldens() []struct {
 }
 
 func TestGoldenScreens(t *testing.T) {
-	for _, g := range goldens() {
+	for _, g := range slices.Concat(goldens(), experimentGoldens()) {
 		for _, size := range [][2]int{{120, 40}, {80, 24}} {
 			w, h := size[0], size[1]
 			name := fmt.Sprintf("%s-%dx%d", g.name, w, h)
