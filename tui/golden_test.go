@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,13 +47,16 @@ func onTerminal(t *testing.T, screen string, w, h int) string {
 	return b.String()
 }
 
-// goldens are the screens that are compared with testdata.
-func goldens() []struct {
+// golden is a screen after keys.
+type golden struct {
 	name string
 	st   trial.State
 	opts Options
 	keys []string
-} {
+}
+
+// goldens are the screens that are compared with testdata.
+func goldens() []golden {
 	run := demo{seconds: 90, loads: 1}.state()
 	compare := demo{seconds: 100, loads: 1, pmu: true, compare: true}.state()
 	two := demo{seconds: 90, loads: 2, pmu: true, huge: true}.state()
@@ -95,12 +99,7 @@ func goldens() []struct {
 	denied.Pass = &trial.Pass{Total: 12, Began: epoch, Ended: epoch,
 		Denied: "permission denied on /proc/40012/smaps_rollup, which only the process's own user may read (run pgtlb as root or as the server's OS user)"}
 	held.Holders = demoHolders()
-	return []struct {
-		name string
-		st   trial.State
-		opts Options
-		keys []string
-	}{
+	return []golden{
 		{"load", run, Options{}, nil},
 		{"compare", compare, Options{}, nil},
 		{"differs", differ, Options{}, nil},
@@ -146,7 +145,7 @@ func goldens() []struct {
 }
 
 func TestGoldenScreens(t *testing.T) {
-	for _, g := range goldens() {
+	for _, g := range slices.Concat(goldens(), experimentGoldens()) {
 		for _, size := range [][2]int{{120, 40}, {80, 24}} {
 			w, h := size[0], size[1]
 			name := fmt.Sprintf("%s-%dx%d", g.name, w, h)

@@ -44,6 +44,9 @@ func (m *Model) hints(st *trial.State) []hint {
 	if st.Mode == trial.InLab && st.Phase != trial.Lost {
 		out = append(out, hint{"h", "pages", 2})
 	}
+	if len(st.Loads) > 0 && st.Mode != trial.Replaying && st.Phase != trial.Lost {
+		out = append(out, hint{"x", "experiment", 4})
+	}
 	if hasRun(st) {
 		out = append(out, hint{"e", "report", 4})
 	}

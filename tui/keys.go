@@ -32,8 +32,8 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	if q := m.question(); q != nil && (m.overlay == nil || !m.overlay.first()) {
 		return m.answer(q, k)
 	}
-	if list, ok := m.overlay.(*scenarios); ok && list.typing {
-		list.typed(m, msg)
+	if t, ok := m.overlay.(typer); ok && t.takesText() {
+		t.typed(m, msg)
 		return nil
 	}
 	if m.overlay != nil {
@@ -106,6 +106,8 @@ func (m *Model) modeKey(k string) tea.Cmd {
 		m.overlay = &scenarios{}
 	case "d":
 		m.overlay = newDoctorScreen(m)
+	case "x":
+		m.overlay = newExperimentScreen(m.st)
 	case "h":
 		if m.st.Mode == trial.InLab {
 			m.overlay = newPagesMenu(m.st)

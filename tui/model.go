@@ -124,8 +124,8 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		cmd := m.key(msg)
 		return m, cmd
 	case tea.PasteMsg:
-		if list, ok := m.overlay.(*scenarios); ok && list.typing {
-			list.paste(msg.Content)
+		if t, ok := m.overlay.(typer); ok && t.takesText() {
+			t.paste(msg.Content)
 		} else if m.table.typing {
 			m.table.filter += clean(msg.Content)
 		}

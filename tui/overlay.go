@@ -13,6 +13,14 @@ type overlay interface {
 	first() bool
 }
 
+// typer is an overlay in which text may be being typed.
+type typer interface {
+	// takesText tells whether it is: then the keys are its text's.
+	takesText() bool
+	typed(m *Model, msg tea.KeyPressMsg)
+	paste(text string)
+}
+
 // plainOverlay is what most overlays are: a question may cover them.
 type plainOverlay struct{}
 

@@ -67,6 +67,8 @@ type entry struct {
 	sent int    // the number of the answer that is waited for; 0 for none
 }
 
+func (s *scenarios) takesText() bool { return s.typing }
+
 // typed handles a key while a value is being typed.
 func (s *scenarios) typed(m *Model, msg tea.KeyPressMsg) {
 	load := s.load(m)

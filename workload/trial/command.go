@@ -42,6 +42,18 @@ type (
 	FindHolders struct{}
 	// Examine has the doctor look at machine and server.
 	Examine struct{}
+	// StartExperiment begins an experiment with the load of a key. It is refused with
+	// a notice while one is under way; no load may be at work.
+	StartExperiment struct {
+		Key        int
+		Experiment ExperimentOptions
+	}
+	// AnswerGate answers State.Experiment.Gate with the number of pairs to make; 0
+	// ends the experiment.
+	AnswerGate struct{ Pairs int }
+	// StopExperiment ends the experiment; what was made is kept and can be gone on
+	// with.
+	StopExperiment struct{}
 	// Seek moves a replay: relative samples, or pause and play.
 	Seek struct {
 		By    int
@@ -49,18 +61,21 @@ type (
 	}
 )
 
-func (ToggleLoad) command()     {}
-func (SetParam) command()       {}
-func (SaveBaseline) command()   {}
-func (ChooseBaseline) command() {}
-func (ToggleCompare) command()  {}
-func (SetPages) command()       {}
-func (Answer) command()         {}
-func (Export) command()         {}
-func (SetInterval) command()    {}
-func (Inspect) command()        {}
-func (InspectAll) command()     {}
-func (StopInspecting) command() {}
-func (FindHolders) command()    {}
-func (Examine) command()        {}
-func (Seek) command()           {}
+func (ToggleLoad) command()      {}
+func (SetParam) command()        {}
+func (SaveBaseline) command()    {}
+func (ChooseBaseline) command()  {}
+func (ToggleCompare) command()   {}
+func (SetPages) command()        {}
+func (Answer) command()          {}
+func (Export) command()          {}
+func (SetInterval) command()     {}
+func (Inspect) command()         {}
+func (InspectAll) command()      {}
+func (StopInspecting) command()  {}
+func (FindHolders) command()     {}
+func (Examine) command()         {}
+func (StartExperiment) command() {}
+func (AnswerGate) command()      {}
+func (StopExperiment) command()  {}
+func (Seek) command()            {}

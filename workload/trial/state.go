@@ -73,6 +73,8 @@ type State struct {
 	Holders *Holders
 	// Examined is what the doctor found when it was asked last; nil before.
 	Examined *Examined
+	// Experiment is the one under way or the last one; nil before the first.
+	Experiment *ExperimentState
 	// Dropped counts states that the screen was too slow to take.
 	Dropped uint64
 	// Replay is set when a recorded run is shown.

@@ -1,0 +1,284 @@
+package tui
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"pgtlb/probes"
+	"pgtlb/workload/experiment"
+	"pgtlb/workload/trial"
+)
+
+// experimentScreen plans an experiment, shows how it goes and how it ended.
+type experimentScreen struct {
+	plainOverlay
+	form   []formField
+	at     int // the selected field
+	typing bool
+	text   string // of the field that is being typed
+	why    string // what is wrong with the form
+	again  bool   // a new one is being planned after one that is over
+	ending bool   // the key that ends it was pressed once
+	line   int    // first step shown, counted from the end
+}
+
+func newExperimentScreen(st *trial.State) *experimentScreen {
+	return &experimentScreen{form: newForm(st)}
+}
+
+// current is the experiment to show; nil where one is to be planned.
+func (x *experimentScreen) current(m *Model) *trial.ExperimentState {
+	e := m.st.Experiment
+	if e == nil || x.again && e.Over {
+		return nil
+	}
+	return e
+}
+
+func (x *experimentScreen) draw(c *canvas, m *Model) {
+	l := arrange(c.w, c.h, len(m.notices.lines(c.w, c.h)), 0, warned(m.shown()))
+	body := rect{0, l.header, c.w, l.notes - l.header}
+	c.fill(body, " ", stPlain)
+	c.fill(rect{0, l.keys, c.w, 1}, " ", stPlain)
+	e := x.current(m)
+	drawHints(c, l.keys, x.hints(e))
+	if e == nil {
+		x.drawForm(c, body)
+		return
+	}
+	x.drawRunning(c, body, e, m.st.At)
+	if e.Gate != nil {
+		drawGate(c, e.Gate, e.Progress.Plan)
+	}
+}
+
+func (x *experimentScreen) hints(e *trial.ExperimentState) []hint {
+	switch {
+	case x.typing:
+		return []hint{{"type", "the value", 1}, {"enter", "take it", 0}, {"esc", "leave it", 0}}
+	case e == nil:
+		return []hint{{"↑↓", "select", 1}, {"enter", "change, start", 0}, {"esc", "close", 0}}
+	case e.Gate != nil:
+		return []hint{{"enter", "as planned", 0}, {"m", "as many as it takes", 0}, {"n", "end it", 0}}
+	case e.Over:
+		return []hint{{"↑↓", "scroll", 2}, {"n", "new one", 0}, {"esc", "close", 0}}
+	case x.ending:
+		return []hint{{"s", "end it now", 0}, {"esc", "go on", 0}}
+	}
+	return []hint{{"↑↓", "scroll", 2}, {"s", "end it", 1}, {"esc", "back to the live screen, it goes on", 0}}
+}
+
+func (x *experimentScreen) key(m *Model, k string) (overlay, tea.Cmd) {
+	e := x.current(m)
+	if e == nil {
+		return x.formKey(m, k)
+	}
+	switch {
+	case e.Gate != nil:
+		return x.gateKey(m, e, k), nil
+	case k == "s" && !e.Over:
+		if x.ending {
+			m.engine.Do(trial.StopExperiment{})
+		}
+		x.ending = !x.ending
+	case k == "esc" && x.ending:
+		x.ending = false
+	case k == "esc" || k == "x" || k == "q":
+		return nil, nil
+	case k == "n" && e.Over:
+		x.again, x.form = true, newForm(m.st)
+	case k == "up" || k == "k":
+		x.line = min(max(0, len(e.Progress.Made)-1), x.line+1)
+	case k == "down" || k == "j":
+		x.line = max(0, x.line-1)
+	}
+	return x, nil
+}
+
+// gateKey answers how many pairs are to be made.
+func (x *experimentScreen) gateKey(m *Model, e *trial.ExperimentState, k string) overlay {
+	switch k {
+	case "enter", "y":
+		m.engine.Do(trial.AnswerGate{Pairs: e.Gate.Planned})
+	case "m":
+		if e.Gate.Pairs > 0 {
+			m.engine.Do(trial.AnswerGate{Pairs: e.Gate.Pairs})
+		}
+	case "n":
+		m.engine.Do(trial.AnswerGate{})
+	case "esc", "x", "q":
+		return nil // it waits
+	}
+	return x
+}
+
+// drawGate says what the identical runs tell about the plan.
+func drawGate(c *canvas, g *experiment.Gate, p experiment.Plan) {
+	const w = 72
+	width := min(w, c.w-6)
+	var text []para
+	add := func(s string, st style) { text = append(text, para{s, st}) }
+	add(fmt.Sprintf("%d identical runs with %s = %s differ by %s %%: that is the noise floor so far. A smaller difference will be no result.",
+		len(g.Identical), clean(p.Factor), clean(p.Values[0]), probes.Number(100*g.Spread)), stValue)
+	add("", stPlain)
+	effect := probes.Number(100*g.Detect) + " %"
+	switch {
+	case g.Pairs == 0:
+		add("They do not tell how many pairs an effect of "+effect+" takes.", stPlain)
+	case g.Hidden:
+		add(fmt.Sprintf("An effect of %s is below the noise floor: no number of pairs makes it a result. End what else runs on this machine, measure longer, or look for a larger effect.", effect), stWarn)
+	case g.Pairs > g.Planned:
+		add(fmt.Sprintf("To find an effect of %s takes about %d pairs, %d are planned: %s more.", effect, g.Pairs, g.Planned, about(time.Duration(g.Pairs-g.Planned)*g.Block)), stWarn)
+	default:
+		add(fmt.Sprintf("To find an effect of %s takes about %d pairs; %d are planned.", effect, g.Pairs, g.Planned), stGood)
+	}
+	add("", stPlain)
+	add(fmt.Sprintf("enter  %d pairs, as planned", g.Planned), stKey)
+	if g.Pairs > 0 && g.Pairs != g.Planned {
+		add(fmt.Sprintf("m      %d pairs", g.Pairs), stKey)
+	}
+	add("n      end it here; what was made is kept", stKey)
+	list := lines(text, width)
+	in := box(c, "Before the first change", w, len(list), "")
+	drawParas(c, in, list, 0)
+}
+
+// about writes a length of time as people say it.
+func about(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("about %d s", int(math.Ceil(d.Seconds())))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("about %d min", int(math.Round(d.Minutes())))
+	}
+	return fmt.Sprintf("about %.1f h", d.Hours())
+}
+
+// armMarks tell arms apart without colour.
+func armMark(arm int) (string, style) {
+	marks := []string{"●", "○", "◆", "◇", "■", "□"}
+	styles := []style{stOne, stThree, stTwo}
+	return marks[arm%len(marks)], styles[arm%len(styles)]
+}
+
+// drawRunning draws where an experiment stands: what is made, and each run's figure
+// as a dot in the order of the runs.
+func (x *experimentScreen) drawRunning(c *canvas, r rect, e *trial.ExperimentState, now time.Time) {
+	p := &e.Progress
+	left := []fig{{"Experiment", stTitle, 0}, {clean(p.Plan.Name), stDim, 1}}
+	var right []fig
+	if !e.Over && p.Left > 0 {
+		right = []fig{{about(p.Left) + " left", stValue, 0}}
+	}
+	in := part(c, r, true, left, right)
+	head := lines(x.headParas(e, now), in.w)
+	head = head[:min(len(head), max(2, in.h/2))]
+	drawParas(c, rect{in.x, in.y, in.w, len(head)}, head, 0)
+	body := rect{in.x, in.y + len(head) + 1, in.w, max(0, in.h-len(head)-1)}
+	if body.h < 2 {
+		return
+	}
+	drawMade(c, body, p, x.line)
+}
+
+// headParas say what is varied and what goes on, or how it ended.
+func (x *experimentScreen) headParas(e *trial.ExperimentState, now time.Time) []para {
+	p := &e.Progress
+	var arms []string
+	for i, a := range p.Plan.Arms() {
+		sign, _ := armMark(i)
+		arms = append(arms, sign+" "+a)
+	}
+	out := []para{{clean(p.Plan.Factor) + ":  " + clean(strings.Join(arms, "   ")), stValue}}
+	good, bad := 0, 0
+	for _, m := range p.Made {
+		if m.State == experiment.Done {
+			good++
+		} else {
+			bad++
+		}
+	}
+	count := fmt.Sprintf("%d of %d runs made", good, p.Of)
+	if bad > 0 {
+		count += fmt.Sprintf(", %d failed", bad)
+	}
+	switch {
+	case e.Checking:
+		out = append(out, para{"Looking at values, pools and rights before anything is changed …", stDim})
+	case e.Err != "":
+		out = append(out, para{count + ". It ended before its time: " + e.Err, stBad})
+	case e.Over && e.Interrupted:
+		out = append(out, para{count + ". It was ended; pgtlb experiment --resume " + p.Plan.Name + " goes on.", stWarn})
+	case e.Over:
+		out = append(out, para{count + ". pgtlb compare " + p.Plan.Name + " prints the result, pgtlb report " + p.Plan.Name + " writes the report.", stGood})
+	default:
+		step := fmt.Sprintf("%s; now run %d, %s, for %s", count, p.Step.Position, p.Plan.Arms()[p.Step.Arm], clock(now.Sub(p.Since)))
+		if p.Step.Block > 0 {
+			step = fmt.Sprintf("%s; now run %d, block %d of %d, %s, for %s", count, p.Step.Position, p.Step.Block, p.Plan.Pairs, p.Plan.Arms()[p.Step.Arm], clock(now.Sub(p.Since)))
+		}
+		out = append(out, para{step + ": " + orElse(e.Detail, p.Phase), stPlain})
+	}
+	if x.ending {
+		out = append(out, para{"s again ends it: the run under way is lost, those made are kept.", stWarn})
+	}
+	return out
+}
+
+// drawMade lists the runs, the latest at the bottom, each with its TPS as a dot
+// between the least and the most of all.
+func drawMade(c *canvas, r rect, p *experiment.Progress, back int) {
+	least, most := math.Inf(1), math.Inf(-1)
+	for _, m := range p.Made {
+		if m.Primary > 0 {
+			least, most = min(least, m.Primary), max(most, m.Primary)
+		}
+	}
+	const runW, blockW, armW, tpsW, tookW = 3, 5, 14, 8, 6
+	dots := rect{r.x + runW + blockW + armW + tpsW + tookW + 9, r.y, 0, r.h}
+	dots.w = r.x + r.w - dots.x
+	place(c, r.x, r.y, runW, "RUN", stDim, true)
+	place(c, r.x+runW+1, r.y, blockW, "BLOCK", stDim, true)
+	place(c, r.x+runW+blockW+3, r.y, armW, "VALUE", stDim, false)
+	place(c, r.x+runW+blockW+armW+4, r.y, tpsW, "TPS", stDim, true)
+	place(c, r.x+runW+blockW+armW+tpsW+5, r.y, tookW, "TOOK", stDim, true)
+	if dots.w > 24 && most >= least {
+		low, high := probes.Number(least), probes.Number(most)
+		c.text(dots.x, r.y, dots.w, low, stDim)
+		c.right(dots.x, r.y, dots.w, high, stDim)
+	}
+	room := r.h - 1
+	last := max(0, len(p.Made)-back)
+	first := max(0, last-room)
+	for i, m := range p.Made[first:last] {
+		y := r.y + 1 + i
+		sign, look := armMark(m.Step.Arm)
+		block := "A/A"
+		if m.Step.Block > 0 {
+			block = fmt.Sprint(m.Step.Block)
+		}
+		c.right(r.x, y, runW, fmt.Sprint(m.Step.Position), stDim)
+		c.right(r.x+runW+1, y, blockW, block, stDim)
+		c.text(r.x+runW+blockW+3, y, armW, truncate(sign+" "+clean(p.Plan.Values[m.Step.Arm]), armW), look)
+		c.right(r.x+runW+blockW+armW+tpsW+5, y, tookW, clock(m.Ended.Sub(m.Started)), stDim)
+		at := r.x + runW + blockW + armW + 4
+		if m.State != experiment.Done {
+			c.text(at+tpsW+tookW+3, y, max(0, r.x+r.w-at-tpsW-tookW-3), truncate(string(m.State)+": "+clean(m.Why), max(0, r.x+r.w-at-tpsW-tookW-3)), stBad)
+			continue
+		}
+		c.right(at, y, tpsW, probes.Number(m.Primary), stValue)
+		if m.Step.Repeat {
+			sign += " repeated"
+		}
+		if dots.w > 8 && m.Primary > 0 {
+			x := 0
+			if most > least {
+				x = int(math.Round((m.Primary - least) / (most - least) * float64(dots.w-1)))
+			}
+			c.text(dots.x+min(x, dots.w-textWidth(sign)), y, dots.w, sign, look)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package trial
+
+import (
+	"time"
+
+	"pgtlb/workload/experiment"
+)
+
+// ExperimentOptions say what an experiment varies and how each of its steps is
+// made.
+type ExperimentOptions struct {
+	// Plan is what is to be made. Resume is the journal of an experiment that is gone
+	// on with, not yet opened for more steps; its plan counts then.
+	Plan   experiment.Plan
+	Resume *experiment.Journal
+	// Measure is the length of the measured part of each step; 0 is the load's own.
+	Measure time.Duration
+	WarmUp  WarmUp
+	// Settle is the pause between reading the data in and connecting the clients.
+	Settle time.Duration
+	// Background is a shell command that is run every few seconds beside each run.
+	Background string
+	// RestartCmd is the shell command that restarts a server that pgtlb did not make.
+	RestartCmd string
+}
+
+// ExperimentState is where the experiment of a session stands, or how it ended.
+type ExperimentState struct {
+	// Progress holds the plan, what was made, the step being made and the time left.
+	Progress experiment.Progress
+	// Detail is what goes on in the step: "restarting the server", "measuring, 12 s".
+	Detail string
+	// Checking is set until the first step: values, pools and rights are looked at.
+	Checking bool
+	// Gate waits for AnswerGate; nil while nothing is asked.
+	Gate *experiment.Gate
+	// Over is set once all is made or it has ended otherwise, and all is put back.
+	Over bool
+	// Interrupted tells that it was ended before its time; what was made is kept.
+	Interrupted bool
+	// Err is why it ended before its time, a sentence; empty otherwise.
+	Err string
+}
