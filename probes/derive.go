@@ -1,6 +1,8 @@
 package probes
 
 import (
+	"cmp"
+	"slices"
 	"sync"
 	"time"
 
@@ -9,9 +11,10 @@ import (
 
 // Reasons a figure is missing although its source was read.
 const (
-	reasonFirst     = "first sample: a rate needs two"
-	reasonBackwards = "counter went backwards (restarted or wrapped)"
-	reasonNotRun    = "not counted: the counter was never scheduled in this interval"
+	reasonFirst      = "first sample: a rate needs two"
+	reasonBackwards  = "counter went backwards (restarted or wrapped)"
+	reasonUnmeasured = "not measured"
+	reasonNotRun     = "not counted: the counter was never scheduled in this interval"
 )
 
 // kindByID is the catalogue's kinds, built once and never changed.
@@ -32,17 +35,16 @@ type maker struct {
 // batch takes in what one probe read at a time, and remembers it.
 func (m *maker) batch(mem *memory, b *Batch, at time.Duration) {
 	f := m.frame
-	f.ProbeTime += b.Took
 	f.Misses = append(f.Misses, b.Misses...)
 	m.readings(mem, b, at)
 	m.missed(mem, b)
 	if len(b.Backends) == 0 {
 		return
 	}
-	seconds := (at - mem.backendsAt).Seconds()
-	f.Backends = append(f.Backends, backendRows(mem.backends, b, seconds)...)
+	m.backends(mem, b, at)
+	f.Clients = ClientTables(f.Backends)
 	m.serverFaults(mem, b, at)
-	mem.backends, mem.backendsAt = b, at
+	mem.backends, mem.backendsAt = byIdent(b), at
 }
 
 func (m *maker) readings(mem *memory, b *Batch, at time.Duration) {
@@ -80,7 +82,7 @@ func (m *maker) missed(mem *memory, b *Batch) {
 	for _, miss := range b.Misses {
 		for k := range mem.counters {
 			if _, there := m.frame.Values[k]; k.ID == miss.ID && !there {
-				m.frame.Values[k] = Value{Missing: miss.Reason}
+				m.frame.Values[k] = Value{Missing: miss.Text()}
 			}
 		}
 	}
@@ -131,7 +133,7 @@ func (m *maker) wholes() {
 		}
 		for _, miss := range m.frame.Misses { // a load that was not read has no label
 			if miss.ID == id {
-				parts = append(parts, Value{Missing: miss.Reason})
+				parts = append(parts, Value{Missing: miss.Text()})
 			}
 		}
 		m.frame.Values[Key{id, ""}] = sum(parts...)
@@ -218,34 +220,61 @@ func (m *maker) server() {
 // ratios divides counters of the same group, so that both were counted over
 // the same moments.
 func (m *maker) ratios() {
-	m.ratio(DTLBMissPct, DTLBLoadMisses, DTLBLoads, 100, true)
-	m.ratio(WalkCyclesPct, WalkCyclesLoad, Cycles, 100, true)
+	m.ratio(DTLBMissPct, 100, true, DTLBLoads, DTLBLoadMisses)
+	m.ratio(WalkCyclesPct, 100, true, Cycles, WalkCyclesLoad)
+	m.ratio(WalkCeilingPct, 100, true, WalkUserCycles, m.there(walkParts()[1:])...)
 	if _, ok := m.frame.Values[Key{DTLBLoads, ""}]; !ok {
-		m.ratio(DTLBMissesPerKInstr, DTLBLoadMisses, Instructions, 1000, false)
+		m.ratio(DTLBMissesPerKInstr, 1000, false, Instructions, DTLBLoadMisses)
 	}
 }
 
-func (m *maker) ratio(id, over, under string, factor float64, sameGroup bool) {
-	kOver, kUnder := Key{over, ""}, Key{under, ""}
-	a, okA := m.frame.Values[kOver]
-	b, okB := m.frame.Values[kUnder]
-	if !okA || !okB {
+// walkParts are what the ceiling of page walks is made of, the cycles first. A
+// CPU has some of them, and all that it has are counted together or none.
+func walkParts() []string {
+	return []string{WalkUserCycles, WalkUserLoad, WalkUserStore, WalkUserData, WalkUserInstr}
+}
+
+// there leaves out what the frame does not hold.
+func (m *maker) there(ids []string) []string {
+	var out []string
+	for _, id := range ids {
+		if _, ok := m.frame.Values[Key{id, ""}]; ok {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// ratio divides the sum of counters by another one.
+func (m *maker) ratio(id string, factor float64, sameGroup bool, under string, over ...string) {
+	kUnder := Key{under, ""}
+	b, there := m.frame.Values[kUnder]
+	if !there || len(over) == 0 || len(m.there(over)) < len(over) {
 		return
 	}
-	v := Value{}
+	v := Value{Since: b.Since, Elapsed: b.Elapsed, RunningPct: b.RunningPct, Under: b.Delta, Missing: b.Missing}
+	for _, part := range over {
+		k := Key{part, ""}
+		a := m.frame.Values[k]
+		switch {
+		case !v.OK():
+		case !a.OK():
+			v.Missing = a.Missing
+		case sameGroup && m.groups[k] != m.groups[kUnder]:
+			v.Missing = "the two counters did not run in one group, so their ratio would mean nothing"
+		case a.Since != b.Since || a.Elapsed != b.Elapsed:
+			v.Missing = "the two counters were not read over the same interval"
+		}
+		v.Over += factor * a.Delta
+		v.RunningPct = min(v.RunningPct, a.RunningPct)
+	}
 	switch {
-	case !a.OK():
-		v.Missing = a.Missing
-	case !b.OK():
-		v.Missing = b.Missing
-	case sameGroup && m.groups[kOver] != m.groups[kUnder]:
-		v.Missing = "the two counters did not run in one group, so their ratio would mean nothing"
-	case a.Since != b.Since || a.Elapsed != b.Elapsed:
-		v.Missing = "the two counters were not read over the same interval"
-	case b.Delta == 0:
-		v.Missing = "nothing was counted in this interval"
+	case !v.OK():
+		v = Value{Missing: v.Missing}
+	case v.Under == 0:
+		v = Value{Missing: "nothing was counted in this interval"}
 	default:
-		v = Value{V: factor * a.Delta / b.Delta, Since: a.Since, Elapsed: a.Elapsed, RunningPct: min(a.RunningPct, b.RunningPct)}
+		v.V = v.Over / v.Under
 	}
 	m.frame.Values[Key{id, ""}] = v
 }
@@ -259,12 +288,12 @@ type ident struct {
 	start uint64
 }
 
+func identOf(b *Backend) ident { return ident{b.Pid, b.StartTicks} }
+
 func byIdent(b *Batch) map[ident]*Backend {
-	m := map[ident]*Backend{}
-	if b != nil {
-		for i := range b.Backends {
-			m[ident{b.Backends[i].Pid, b.Backends[i].StartTicks}] = &b.Backends[i]
-		}
+	m := make(map[ident]*Backend, len(b.Backends))
+	for i := range b.Backends {
+		m[identOf(&b.Backends[i])] = &b.Backends[i]
 	}
 	return m
 }
@@ -279,16 +308,16 @@ func (m *maker) serverFaults(mem *memory, cur *Batch, at time.Duration) {
 		m.frame.Values[k] = Value{Missing: reasonFirst}
 		return
 	}
-	before := byIdent(mem.backends)
 	v := Value{Since: mem.backendsAt, Elapsed: at - mem.backendsAt}
 	readable, counted := false, false
-	for _, b := range cur.Backends {
-		if b.Use == nil || b.Own {
+	for i := range cur.Backends {
+		b := &cur.Backends[i]
+		if b.Use == nil || !b.Counts() {
 			continue
 		}
 		readable = true
 		faults, was := b.Use.MinorFaults+b.Use.MajorFaults, uint64(0)
-		if p := before[ident{b.Pid, b.StartTicks}]; p != nil {
+		if p := mem.backends[identOf(b)]; p != nil {
 			if p.Use == nil {
 				continue
 			}
@@ -310,25 +339,55 @@ func (m *maker) serverFaults(mem *memory, cur *Batch, at time.Duration) {
 	m.frame.Values[k] = v
 }
 
-func backendRows(prev, cur *Batch, seconds float64) []BackendRow {
-	before := byIdent(prev)
-	rows := make([]BackendRow, len(cur.Backends))
-	for i, b := range cur.Backends {
-		rows[i] = BackendRow{Backend: b, Rates: backendRates(before[ident{b.Pid, b.StartTicks}], &b, seconds)}
+// backends makes the rows of the processes, with their rates since the last batch
+// that listed them.
+func (m *maker) backends(mem *memory, cur *Batch, at time.Duration) {
+	f := m.frame
+	seconds := (at - mem.backendsAt).Seconds()
+	f.Backends = slices.Grow(f.Backends, len(cur.Backends))
+	rates := make([]BackendRates, 0, len(cur.Backends)) // in one piece for all rows
+	for i := range cur.Backends {
+		b := &cur.Backends[i]
+		row := BackendRow{Backend: *b}
+		if r, ok := backendRates(mem.backends[identOf(b)], b, seconds); ok {
+			rates = append(rates, r)
+			row.Rates = &rates[len(rates)-1]
+		}
+		f.Backends = append(f.Backends, row)
 	}
-	return rows
 }
 
-func backendRates(p, c *Backend, seconds float64) *BackendRates {
+func backendRates(p, c *Backend, seconds float64) (BackendRates, bool) {
 	if p == nil || seconds <= 0 || p.Mem == nil || c.Mem == nil || p.Use == nil || c.Use == nil {
-		return nil
+		return BackendRates{}, false
 	}
 	per := func(was, is uint64) float64 { return (float64(is) - float64(was)) / seconds }
-	return &BackendRates{
+	return BackendRates{
 		PageTables:  per(p.Mem.PageTables, c.Mem.PageTables),
 		MinorFaults: per(p.Use.MinorFaults, c.Use.MinorFaults),
 		MajorFaults: per(p.Use.MajorFaults, c.Use.MajorFaults),
 		UserPct:     per(p.Use.User, c.Use.User) * 100 / ticksPerSecond,
 		KernelPct:   per(p.Use.Kernel, c.Use.Kernel) * 100 / ticksPerSecond,
+	}, true
+}
+
+// together is for how long at least one of the reads was under way.
+func together(batches []Batch) time.Duration {
+	type span struct{ from, to time.Duration }
+	spans := make([]span, 0, len(batches))
+	for i := range batches {
+		if b := &batches[i]; b.Took > 0 {
+			spans = append(spans, span{b.Offset, b.Offset + b.Took})
+		}
 	}
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	var sum, until time.Duration
+	for i, s := range spans {
+		if i == 0 || s.from > until {
+			until = s.from
+		}
+		sum += max(0, s.to-until)
+		until = max(until, s.to)
+	}
+	return sum
 }

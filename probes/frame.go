@@ -15,6 +15,9 @@ type Value struct {
 	V float64
 	// Delta is a counter's growth over the time that the value covers.
 	Delta float64
+	// Over and Under are what a ratio is made of: V is Over / Under. Ratios of a
+	// longer time are those of the sums. Both are 0 for what is no ratio.
+	Over, Under float64
 	// Since and Elapsed are the time that a counter, or what is made of
 	// counters, covers: from one read of its probe, on the clock of Frame.T, to
 	// the next that held it. After a late read that is more than the frame's own
@@ -43,9 +46,13 @@ type Frame struct {
 	// Hists are the latencies of the interval by scenario.
 	Hists    map[string]*Histogram
 	Backends []BackendRow
-	Marks    []Mark
-	Misses   []Miss
-	// ProbeTime is how long the reads of all probes took together.
+	// Clients are the page tables of the client backends among them: what growth
+	// needs of a frame for as long as GrowthWindow.
+	Clients []ClientTable
+	Marks   []Mark
+	Misses  []Miss
+	// ProbeTime is for how long at least one probe was being read: they are read
+	// side by side, and some wait for one another.
 	ProbeTime time.Duration
 	// OwnCPUPct is pgtlb's own CPU time in percent of one CPU, with the load driver.
 	OwnCPUPct float64
@@ -65,10 +72,10 @@ func (f *Frame) Of(id, label string) Value {
 func (f *Frame) why(id string) string {
 	for _, m := range f.Misses {
 		if m.ID == id {
-			return m.Reason
+			return m.Text()
 		}
 	}
-	return "not measured"
+	return reasonUnmeasured
 }
 
 // Labels lists the instances of a metric in this frame, sorted; the whole is

@@ -2,6 +2,7 @@ package probes
 
 import (
 	"errors"
+	"os"
 
 	"github.com/prometheus/procfs"
 )
@@ -27,8 +28,7 @@ func ReadMeminfo(roots Roots) (procfs.Meminfo, error) {
 	pfs, err := procfs.NewFS(roots.ProcPath())
 	if err != nil {
 		// Its error names the mount point only in words; ask the file itself.
-		var f fileBuffer
-		if _, ferr := f.read(path); ferr != nil {
+		if _, ferr := os.ReadFile(path); ferr != nil {
 			err = ferr
 		}
 		return procfs.Meminfo{}, unreadable(path, err, "")
@@ -58,7 +58,7 @@ func meminfoReadings(m procfs.Meminfo) ([]Reading, []Miss) {
 		{ShmemHuge, "since Linux 4.8 with CONFIG_TRANSPARENT_HUGEPAGE", m.ShmemHugePages},
 	} {
 		if f.kb == nil {
-			misses = append(misses, Miss{ID: f.id, Reason: "this kernel's /proc/meminfo does not have it (" + f.since + ")"})
+			misses = append(misses, Miss{ID: f.id, State: NotThere, Reason: "this kernel's /proc/meminfo does not have it (" + f.since + ")"})
 			continue
 		}
 		readings = append(readings, Reading{ID: f.id, Value: float64(*f.kb)})

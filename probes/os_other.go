@@ -9,7 +9,7 @@ import (
 )
 
 func notHere(what string) error {
-	return &Unavailable{What: what, Reason: "unavailable on this system (" + runtime.GOOS + ")"}
+	return &Unavailable{What: what, State: NotThere, Reason: "unavailable on this system (" + runtime.GOOS + ")"}
 }
 
 func peerPid(*net.UnixConn) (int, error) { return 0, notHere("the peer's pid") }
@@ -24,4 +24,8 @@ func (procFile) read([]byte) ([]byte, error) { return nil, notHere("/proc") }
 
 func (procFile) close() {}
 
+func mayOpen() int { return 0 }
+
 func gone(error) bool { return false }
+
+func fileMemory(path string) (memoryID, uint64, error) { return memoryID{}, 0, notHere(path) }

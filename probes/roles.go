@@ -1,17 +1,20 @@
 package probes
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // Roles that code asks for.
 const (
 	RoleClient     = "client"
 	RolePostmaster = "postmaster"
-	// roleStarting is a child of the postmaster that has not taken its title yet.
-	roleStarting = "starting"
-	// roleOther is a child that is no process of the server: a shell of
+	// RoleOther is a child that is no process of the server: a shell of
 	// ssl_passphrase_command, or where the postmaster is pid 1 of a container
 	// whatever lost its parent there, such as a job of archive_command.
-	roleOther = "other"
+	RoleOther = "other"
+	// roleStarting is a child of the postmaster that has not taken its title yet.
+	roleStarting = "starting"
 )
 
 // roleOf shortens PostgreSQL's backend_type. Types of extensions stay as they are.
@@ -42,23 +45,45 @@ func roleOfTitle(title, postmaster string) string {
 	case !ok && title != "" && title == postmaster:
 		return roleStarting
 	case !ok:
-		return roleOther
+		return RoleOther
 	}
 	if role, ok := knownTitle(rest); ok {
 		return role
 	}
 	// The cluster's name may hold colons too; the role is after the last one
 	// that leaves a known role.
+	last := rest
 	for {
-		_, after, ok := strings.Cut(rest, ": ")
+		_, after, ok := strings.Cut(last, ": ")
 		if !ok {
-			return RoleClient // "user database client command"
+			break
 		}
-		rest = after
-		if role, ok := knownTitle(rest); ok {
+		last = after
+		if role, ok := knownTitle(last); ok {
 			return role
 		}
 	}
+	// "user database client command"; else a background worker of an extension,
+	// whose title is its name.
+	if hasClient(rest) {
+		return RoleClient
+	}
+	return cmp.Or(strings.TrimSpace(Clean(last)), roleStarting)
+}
+
+// hasClient tells whether a title names the other end of a session, "[local]" or
+// "host(port)".
+func hasClient(title string) bool {
+	for f := range strings.FieldsSeq(title) {
+		if f == "[local]" {
+			return true
+		}
+		host, port, ok := strings.Cut(strings.TrimSuffix(f, ")"), "(")
+		if _, number := parseDecimal([]byte(port)); ok && number && host != "" && strings.HasSuffix(f, ")") {
+			return true
+		}
+	}
+	return false
 }
 
 // knownTitle knows the titles that begin with a role, of servers 13 to 18.

@@ -51,7 +51,10 @@ type Part [3]uint64
 
 // Miss is a metric that could not be read, with the reason and what would help.
 type Miss struct {
-	ID     string `json:"metric"`
+	ID string `json:"metric"`
+	// State is in which way it is missing; empty where that is not known, as in
+	// recordings from before there were states.
+	State  State  `json:"state,omitempty"`
 	Reason string `json:"reason"`
 	Remedy string `json:"remedy,omitempty"`
 }
@@ -97,6 +100,10 @@ type Backend struct {
 	Mem *BackendMem `json:"mem,omitempty"`
 	Use *BackendUse `json:"use,omitempty"`
 }
+
+// Counts tells whether sums over the server hold this process: pgtlb's own
+// sessions are not what the server does by itself, and RoleOther is not of it.
+func (b *Backend) Counts() bool { return !b.Own && b.Role != RoleOther }
 
 // BackendMem is a process's memory in kB, from /proc/PID/status.
 type BackendMem struct {

@@ -165,10 +165,15 @@ type run struct {
 	wg       sync.WaitGroup
 }
 
+// instant is a Probe whose Read waits for nobody: its files are made by the kernel
+// when they are read. The sampler reads it itself; to wake a goroutine for each
+// would cost more than most of these reads.
+type instant interface{ instant() }
+
 // reader is one probe with the goroutine that reads it.
 type reader struct {
 	probe   Probe
-	trigger chan time.Duration // the deadline of one read; closed to end
+	trigger chan time.Duration // the deadline of one read; closed to end; nil for an instant
 	cancel  context.CancelFunc // ends a read in flight
 	gone    chan struct{}      // closed when the goroutine has returned
 	busy    bool
@@ -189,8 +194,13 @@ func (r *run) add(ctx context.Context, p Probe) error {
 		}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	rd := &reader{probe: p, trigger: make(chan time.Duration), cancel: cancel, gone: make(chan struct{})}
+	rd := &reader{probe: p, cancel: cancel, gone: make(chan struct{})}
 	r.readers = append(r.readers, rd)
+	if _, ok := p.(instant); ok {
+		close(rd.gone)
+		return nil
+	}
+	rd.trigger = make(chan time.Duration)
 	r.wg.Go(func() {
 		defer close(rd.gone)
 		for deadline := range rd.trigger {
@@ -223,15 +233,10 @@ func missing(p Probe, b Batch, err error) []Miss {
 	for _, m := range b.Misses {
 		there[m.ID] = true
 	}
-	reason, remedy := err.Error(), ""
-	var u *Unavailable
-	if errors.As(err, &u) {
-		reason, remedy = u.Reason, u.Remedy
-	}
 	var out []Miss
 	for _, m := range p.Metrics() {
 		if !there[m.ID] {
-			out = append(out, Miss{m.ID, reason, remedy})
+			out = append(out, missFor(m.ID, nil, err))
 		}
 	}
 	return out
@@ -253,7 +258,9 @@ func (r *run) remove(name string) chan struct{} {
 // let ends the reader's goroutine, once its read in flight has returned.
 func (rd *reader) let() {
 	rd.cancel()
-	close(rd.trigger)
+	if rd.trigger != nil {
+		close(rd.trigger)
+	}
 }
 
 // finish keeps the outcome of a read until a sample takes it.
@@ -268,9 +275,15 @@ func (r *run) sample(marks []Mark) {
 	now := time.Now()
 	deadline := min(max(r.interval, time.Second), longestRead)
 	for _, rd := range r.readers {
-		if !rd.busy && rd.done == nil {
+		if rd.trigger != nil && !rd.busy && rd.done == nil {
 			rd.busy, rd.begun = true, time.Now()
 			rd.trigger <- deadline
+		}
+	}
+	for _, rd := range r.readers {
+		if rd.trigger == nil {
+			rd.begun = time.Now()
+			r.finish(result{rd, readOnce(context.Background(), rd.probe, deadline)})
 		}
 	}
 	r.await(min(r.interval*8/10, longestWait))

@@ -24,19 +24,28 @@ func TestRoles(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
-		"postgres: logger ":                                  "logger",
-		"postgres: lab: one: logger":                         "logger",
-		"postgres: lab: one: background writer ":             "bgwriter",
-		"postgres: checkpointer performing checkpoint":       "checkpointer",
-		"postgres: archiver last was 000000010000000000":     "archiver",
-		"postgres: io worker 2":                              "io worker",
-		"postgres: parallel worker for PID 411":              "parallel worker",
-		"postgres: stats collector ":                         "stats collector",
-		"postgres: bob shop 10.1.2.3(50123) SELECT":          "client",
-		"postgres: main: bob shop [local] idle":              "client",
-		"postgres: loggerhead db [local] idle":               "client",
-		"/usr/lib/postgresql/15/bin/postgres -D /srv/pgdata": "starting",
-		"sh -c cp pg_wal/000000010000000000000001 /archive":  "other",
+		"postgres: logger ":                                                        "logger",
+		"postgres: lab: one: logger":                                               "logger",
+		"postgres: lab: one: background writer ":                                   "bgwriter",
+		"postgres: checkpointer performing checkpoint":                             "checkpointer",
+		"postgres: archiver last was 000000010000000000":                           "archiver",
+		"postgres: io worker 2":                                                    "io worker",
+		"postgres: parallel worker for PID 411":                                    "parallel worker",
+		"postgres: stats collector ":                                               "stats collector",
+		"postgres: bob shop 10.1.2.3(50123) SELECT":                                "client",
+		"postgres: main: bob shop [local] idle":                                    "client",
+		"postgres: loggerhead db [local] idle":                                     "client",
+		"postgres: bob shop fe80::1(5433) idle":                                    "client",
+		"postgres: slotsync worker":                                                "slotsync worker",
+		"postgres: walsummarizer":                                                  "walsummarizer",
+		"postgres: walreceiver streaming 0/3000148":                                "walreceiver",
+		"postgres: standby: startup recovering 0000000100":                         "startup",
+		"postgres: logical replication worker for subscription 16394":              "logical worker",
+		"postgres: logical replication parallel apply worker for subscription 163": "logical worker",
+		"postgres: main: pg_cron launcher":                                         "pg_cron launcher",
+		"postgres: queue worker 3":                                                 "queue worker 3",
+		"/usr/lib/postgresql/15/bin/postgres -D /srv/pgdata":                       "starting",
+		"sh -c cp pg_wal/000000010000000000000001 /archive":                        "other",
 		"": "other",
 	} {
 		if got := roleOfTitle(in, "/usr/lib/postgresql/15/bin/postgres -D /srv/pgdata"); got != want {
@@ -153,7 +162,7 @@ Threads:	1
 
 func TestProcStatus(t *testing.T) {
 	s, err := parseProcStatus([]byte(statusText))
-	want := procStatus{nspid: 21, hasMem: true, peak: 6490428, mem: BackendMem{PageTables: 5268, Hugetlb: 2048, Shmem: 1400000, Private: 3112}}
+	want := procStatus{nspid: 21, hasMem: true, peak: 6490428, threads: 1, mem: BackendMem{PageTables: 5268, Hugetlb: 2048, Shmem: 1400000, Private: 3112}}
 	if err != nil || s != want {
 		t.Errorf("%+v, %v; want %+v", s, err, want)
 	}
@@ -237,7 +246,7 @@ func TestHidePid(t *testing.T) {
 }
 
 // joinCase is a server whose processes are seen from outside of its container.
-func joinCase(boot time.Time) ([]activity, seenProcesses) {
+func joinCase(boot time.Time) (map[int]*Backend, seenProcesses) {
 	at := func(seconds int) *time.Time {
 		t := boot.Add(time.Duration(seconds) * time.Second)
 		return &t
@@ -251,9 +260,11 @@ func joinCase(boot time.Time) ([]activity, seenProcesses) {
 		{pid: 25, query: "<insufficient privilege>"},
 	}
 	proc := func(pid, nspid int, role string, start uint64) *process {
-		return &process{pid: pid, nspid: nspid, role: role, start: start * ticksPerSecond, hasMem: true, mem: BackendMem{PageTables: uint64(pid)}}
+		return &process{pid: pid, nspid: nspid, role: role, start: start * ticksPerSecond, mem: &BackendMem{PageTables: uint64(pid)}}
 	}
-	return rows, seenProcesses{boot, []*process{
+	told := newActivityTable()
+	told.put(rows, 22)
+	return told.byPid, seenProcesses{boot, []*process{
 		proc(4000, 1, RolePostmaster, 99),
 		proc(4010, 10, "checkpointer", 100),
 		proc(4011, 11, "logger", 100),
@@ -266,7 +277,7 @@ func joinCase(boot time.Time) ([]activity, seenProcesses) {
 
 func TestJoinUsesThePidOfTheServersNamespace(t *testing.T) {
 	rows, seen := joinCase(time.Now().Add(-time.Hour))
-	got := joinBackends(rows, seen, 22)
+	got := joinBackends(rows, seen)
 	byApp := func(app, role string) Backend {
 		i := slices.IndexFunc(got, func(b Backend) bool { return b.App == app && b.Role == role })
 		if i < 0 {
@@ -313,7 +324,7 @@ func TestJoinSurvivesASetClock(t *testing.T) {
 	rows, seen := joinCase(boot)
 	seen.boot = boot.Add(90 * time.Second) // the clock was put forward since
 	n := 0
-	for _, b := range joinBackends(rows, seen, 22) {
+	for _, b := range joinBackends(rows, seen) {
 		if b.App != "" && b.Mem != nil {
 			n++
 		}
@@ -389,13 +400,13 @@ func TestHugePagesOfTheServer(t *testing.T) {
 		want      HugePages
 	}{
 		"fell back": {"try", serverFacts{status: word("off"), neededPages: ptr(1030), hugePageKB: ptr(0)},
-			HugePages{Requested: "try", InUse: "off", PageKB: 4, Proof: "huge_pages_status", Needed: 1030, Short: 44}},
+			HugePages{Requested: "try", InUse: "off", PageKB: 4, Proof: "huge_pages_status", Needed: 1030, Short: 44, WantedKB: 2048}},
 		"in use": {"try", serverFacts{status: word("on"), neededPages: ptr(2), hugePageKB: ptr(1048576)},
-			HugePages{Requested: "try", InUse: "on", PageKB: 1048576, Proof: "huge_pages_status", Needed: 2}},
+			HugePages{Requested: "try", InUse: "on", PageKB: 1048576, Proof: "huge_pages_status", Needed: 2, WantedKB: 1048576}},
 		"not supported": {"try", serverFacts{status: word("off"), neededPages: ptr(-1)},
-			HugePages{Requested: "try", InUse: "off", PageKB: 4, Proof: "huge_pages_status"}},
+			HugePages{Requested: "try", InUse: "off", PageKB: 4, Proof: "huge_pages_status", WantedKB: 2048, Unsupported: true}},
 		"off": {"off", serverFacts{neededPages: ptr(70)},
-			HugePages{Requested: "off", InUse: "off", PageKB: 4, Proof: "huge_pages = off", Needed: 70}},
+			HugePages{Requested: "off", InUse: "off", PageKB: 4, Proof: "huge_pages = off", Needed: 70, WantedKB: 2048}},
 	} {
 		if got := hugePagesOf(roots, info(c.requested), c.facts); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
@@ -422,9 +433,9 @@ func TestHugePagesByWhatThePostmasterHasMapped(t *testing.T) {
 		t.Fatal(err)
 	}
 	for status, want := range map[string]HugePages{
-		statusText: {Requested: "try", InUse: "on", PageKB: 2048, Proof: "postmaster's HugetlbPages", Needed: 3170},
+		statusText: {Requested: "try", InUse: "on", PageKB: 2048, Proof: "postmaster's HugetlbPages", Needed: 3170, WantedKB: 2048},
 		strings.Replace(statusText, "    2048 kB", "       0 kB", 1): {Requested: "try", InUse: "off", PageKB: 4,
-			Proof: "postmaster's HugetlbPages, which is 0", Needed: 3170, Short: 3170 - 986},
+			Proof: "postmaster's HugetlbPages, which is 0", Needed: 3170, Short: 3170 - 986, WantedKB: 2048},
 	} {
 		if err := os.WriteFile(filepath.Join(proc, "77", "status"), []byte(status), 0o600); err != nil {
 			t.Fatal(err)

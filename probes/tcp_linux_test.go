@@ -25,8 +25,22 @@ import (
 // does, and returns its configuration and postmaster.
 func startTCP(t *testing.T) (*pgx.ConnConfig, int) {
 	t.Helper()
+	o := startOwn(t, 0)
+	return o.tcp, o.pid
+}
+
+// ownServer is a server that is no lab: every account may reach it, by TCP on
+// 127.0.0.1 and by a Unix socket.
+type ownServer struct {
+	tcp, unix *pgx.ConnConfig
+	pid       int // of the postmaster, as this machine sees it
+}
+
+// startOwn starts one in new namespaces as the flags say (CLONE_NEWPID).
+func startOwn(t *testing.T, namespaces uintptr) ownServer {
+	t.Helper()
 	server := servers(t)[0]
-	dir, err := os.MkdirTemp("/tmp", "pgtlb-tcp-")
+	dir, err := os.MkdirTemp("/tmp", "pgtlb-own-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,6 +49,9 @@ func startTCP(t *testing.T) (*pgx.ConnConfig, int) {
 			t.Error(err)
 		}
 	})
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	attr := &syscall.SysProcAttr{}
 	if os.Geteuid() == 0 {
 		// The server refuses to run as root.
@@ -57,8 +74,8 @@ func startTCP(t *testing.T) (*pgx.ConnConfig, int) {
 	}
 	port := freePort(t)
 	pm := exec.Command(filepath.Join(server.Bindir, "postgres"), "-D", data, "-p", strconv.Itoa(port), "-c", "listen_addresses=127.0.0.1",
-		"-c", "unix_socket_directories=", "-c", "shared_buffers=16MB", "-c", "fsync=off", "-c", "cluster_name=by tcp")
-	pm.SysProcAttr, pm.Dir = attr, dir
+		"-c", "unix_socket_directories="+dir, "-c", "shared_buffers=16MB", "-c", "fsync=off", "-c", "cluster_name=its own")
+	pm.SysProcAttr, pm.Dir = &syscall.SysProcAttr{Credential: attr.Credential, Cloneflags: namespaces}, dir
 	var log strings.Builder
 	pm.Stderr = &log
 	if err := pm.Start(); err != nil {
@@ -68,12 +85,14 @@ func startTCP(t *testing.T) (*pgx.ConnConfig, int) {
 		_ = pm.Process.Signal(syscall.SIGINT) // fails only when it has ended already
 		_ = pm.Wait()
 	})
-	cfg := config(t, fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port))
+	o := ownServer{pid: pm.Process.Pid,
+		tcp:  config(t, fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port)),
+		unix: config(t, fmt.Sprintf("host=%s port=%d user=postgres dbname=postgres", dir, port))}
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		conn, err := pgx.ConnectConfig(t.Context(), cfg)
+		conn, err := pgx.ConnectConfig(t.Context(), o.tcp)
 		if err == nil {
 			_ = conn.Close(context.Background())
-			return cfg, pm.Process.Pid
+			return o
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("the server does not start: %v\n%s", err, log.String())

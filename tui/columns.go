@@ -34,6 +34,7 @@ func columns() []column {
 		{"HUGETLB", 8, false, 6, memory(func(m *probes.BackendMem) uint64 { return m.Hugetlb })},
 		{"SHARED", 8, false, 6, memory(func(m *probes.BackendMem) uint64 { return m.Shmem })},
 		{"PRIVATE", 8, false, 10, memory(func(m *probes.BackendMem) uint64 { return m.Private })},
+		{"PSS", 8, false, 1, drawPss},
 		{"FAULTS/s", 8, false, 3, rate(func(r *probes.BackendRates) string { return probes.Short(r.MinorFaults + r.MajorFaults) })},
 		{"USR%", 5, false, 4, rate(func(r *probes.BackendRates) string { return fmt.Sprintf("%.0f", r.UserPct) })},
 		{"SYS%", 5, false, 4, rate(func(r *probes.BackendRates) string { return fmt.Sprintf("%.0f", r.KernelPct) })},
@@ -58,6 +59,9 @@ func columns() []column {
 // what is left over.
 func fitColumns(w int, v *tableView) []column {
 	all := columns()
+	if v.pass == nil || len(v.pass.Read) == 0 {
+		all = slices.DeleteFunc(all, func(c column) bool { return c.title == "PSS" })
+	}
 	v.rank(all)
 	order := slices.Clone(all)
 	slices.SortStableFunc(order, func(a, b column) int { return cmp.Compare(a.drop, b.drop) })
@@ -159,6 +163,16 @@ func memory(f func(*probes.BackendMem) uint64) func(*canvas, int, int, int, *pro
 			c.right(x, y, w, probes.Memory(float64(f(b.Mem))), stPlain)
 		}
 	}
+}
+
+// drawPss draws what the pass read of this very process.
+func drawPss(c *canvas, x, y, w int, b *probes.BackendRow, t *tableView) {
+	in, ok := t.pass.Of(&b.Backend)
+	if !ok || in.Missing != "" {
+		c.right(x, y, w, "-", stDim)
+		return
+	}
+	c.right(x, y, w, probes.Memory(float64(in.Pss)), stPlain)
 }
 
 // drawPageTables draws the size with a bar that is full for the largest one.

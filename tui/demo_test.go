@@ -30,18 +30,19 @@ func (d demo) state() trial.State {
 		Host: probes.Host{Hostname: "db1", OS: "Debian GNU/Linux 12", Kernel: "6.18.2-amd64", CPUs: 8, MemTotalKB: 32 << 20,
 			THP: map[string]string{"enabled": "madvise"}, Pools: []probes.Pool{{PageKB: 2048}}},
 		Server: probes.ServerInfo{Version: "17.6", Where: "socket /run/postgresql:5432", Database: "postgres",
-			Started: epoch.Add(-12 * 24 * time.Hour), SharedBuffersKB: 4 << 20, SharedMemoryKB: 4<<20 + 146<<10,
+			Started: epoch.Add(-12 * 24 * time.Hour), SharedBuffersKB: 4 << 20, SharedMemoryKB: 4<<20 + 146<<10, MaxConnections: 200,
 			HugePages: probes.HugePages{Requested: "try", InUse: "off", PageKB: 4, Proof: "smaps KernelPageSize", Needed: 2109, Short: 44}},
 		Pages: "4kB", Interval: time.Second, History: history,
-		Dataset: &trial.Dataset{Rows: 6_000_000, TableBytes: 681 << 20, IndexBytes: 129 << 20, FitsSharedBuffer: true},
-		Loads:   demoLoads(d.loads, time.Duration(d.seconds-6)*time.Second),
+		Counting: probes.CountingScope{Scope: "system wide"},
+		Dataset:  &trial.Dataset{Rows: 6_000_000, TableBytes: 681 << 20, IndexBytes: 129 << 20, FitsSharedBuffer: true},
+		Loads:    demoLoads(d.loads, time.Duration(d.seconds-6)*time.Second),
 	}
 	if d.huge {
 		st.Pages, st.Server.HugePages = "2MB", probes.HugePages{Requested: "on", InUse: "on", PageKB: 2048, Proof: "smaps KernelPageSize"}
 	}
 	if !d.pmu {
 		for _, id := range []string{probes.DTLBMissPct, probes.DTLBLoadMisses, probes.DTLBLoads, probes.CyclesUser, probes.CyclesKernel} {
-			st.Unavailable = append(st.Unavailable, probes.Miss{ID: id, Reason: "this machine shows no hardware performance counters (perf_event_open says ENOENT for cycles)",
+			st.Unavailable = append(st.Unavailable, probes.Miss{ID: id, State: probes.NotThere, Reason: "this machine shows no hardware performance counters (perf_event_open says ENOENT for cycles)",
 				Remedy: "use another host, or have the virtual PMU enabled for this guest"})
 		}
 	}
@@ -119,6 +120,21 @@ func (d demo) frames(n int, huge bool, seed uint64) []probes.Frame {
 			set(probes.CyclesKernel, noise(7.2e9/gain, 0.05))
 			f.Values[probes.Key{ID: probes.DTLBLoads}] = probes.Value{V: noise(2.7e9, 0.02), RunningPct: 78}
 		}
+		if walks := f.Get(probes.WalkCyclesPct); walks.OK() {
+			set(probes.WalkCeilingPct, 1.3*walks.V)
+		}
+		if done := f.Get(f.Transacted()); done.OK() {
+			for _, d := range []struct {
+				id, counter string
+				factor      float64
+			}{{probes.ServerPageFaultsPerTxn, probes.ServerPageFaults, 1}, {probes.PageFaultsPerTxn, probes.PageFaults, 1},
+				{probes.CyclesUserPerTxn, probes.CyclesUser, 1}, {probes.CyclesKernelPerTxn, probes.CyclesKernel, 1},
+				{probes.CPUUserPerTxn, probes.CPUUser, 1e6}, {probes.CPUKernelPerTxn, probes.CPUKernel, 1e6}} {
+				if c := f.Get(d.counter); c.OK() {
+					set(d.id, d.factor*c.V/done.V)
+				}
+			}
+		}
 		for label, p := range map[string][3]float64{"2048kB": {2148, 2148, 0}, "1048576kB": {0, 0, 0}} {
 			free, reserved := p[1], p[2]
 			if huge && p[0] > 0 {
@@ -129,6 +145,7 @@ func (d demo) frames(n int, huge bool, seed uint64) []probes.Frame {
 			f.Values[probes.Key{ID: probes.PoolReserved, Label: label}] = probes.Value{V: reserved}
 		}
 		f.Backends = d.backends(i, grow, rnd)
+		f.Clients = probes.ClientTables(f.Backends)
 		sum := 0.0
 		for _, b := range f.Backends {
 			if !b.Own {
@@ -137,6 +154,7 @@ func (d demo) frames(n int, huge bool, seed uint64) []probes.Frame {
 		}
 		set(probes.PageTableBackendsSum, sum)
 		set(probes.PageTables, sum+21000)
+		set(probes.PageTableOthers, 21000)
 		out = append(out, f)
 	}
 	// A missed second and a value that is not there: both are gaps.
@@ -150,7 +168,7 @@ func (d demo) backends(i int, grow float64, rnd *rand.Rand) []probes.BackendRow 
 	var rows []probes.BackendRow
 	add := func(pid int, role, state, wait, query string, pte, shared, private uint64, user, kernel, faults float64) {
 		rows = append(rows, probes.BackendRow{
-			Backend: probes.Backend{Pid: pid, Role: role, State: state, Wait: wait, Query: query, Database: "bench", User: "postgres", App: "pgtlb load",
+			Backend: probes.Backend{Pid: pid, StartTicks: uint64(pid), Role: role, State: state, Wait: wait, Query: query, Database: "bench", User: "postgres", App: "pgtlb load",
 				Started: epoch.Add(-time.Duration(pid%977) * time.Second),
 				Mem:     &probes.BackendMem{PageTables: pte, Shmem: shared, Private: private}},
 			Rates: &probes.BackendRates{PageTables: grow / 8000, MinorFaults: faults, UserPct: user, KernelPct: kernel}})
@@ -222,4 +240,36 @@ func failed() trial.State {
 	st.Log = append(st.Log, "2026-03-14 14:02:03 UTC [4711] FATAL:  could not map anonymous shared memory: Cannot allocate memory",
 		"2026-03-14 14:02:03 UTC [4711] HINT:  This error usually means that PostgreSQL's request for a shared memory segment exceeded available memory, swap space, or huge pages.")
 	return st
+}
+
+// demoPass is a reading of the exact memory of which n processes are done.
+func demoPass(st trial.State, n int) *trial.Pass {
+	rows := st.Last().Backends
+	p := &trial.Pass{Began: epoch, Total: 12}
+	for _, b := range rows[:n] {
+		p.Read = append(p.Read, trial.Inspected{Pid: b.Pid, Start: b.StartTicks, Pss: b.Mem.Private + b.Mem.Shmem/8})
+	}
+	if n == p.Total {
+		p.Ended = epoch.Add(3 * time.Second)
+	}
+	return p
+}
+
+// demoHolders is a pool that two servers and another program share.
+func demoHolders() *trial.Holders {
+	touched := uint64(64 << 10)
+	return &trial.Holders{At: epoch, Took: 20 * time.Millisecond, Use: probes.HugetlbUse{
+		Processes: []probes.HugetlbProcess{
+			{Pid: 900, Name: "postgres", UID: 26, User: "postgres", HugetlbKB: 1 << 20, Postmaster: 900, DataDir: "/srv/old/data"},
+			{Pid: 901, Name: "postgres: checkpointer", UID: 26, User: "postgres", HugetlbKB: 1 << 18, Postmaster: 900, DataDir: "/srv/old/data"},
+			{Pid: 1200, Name: "dpdk-testpmd", UID: 1004, HugetlbKB: 2 << 20},
+			{Pid: 1300, Name: "qemu-system-x86", UID: 0, User: "root", HugetlbKB: 512 << 10},
+		},
+		Memory: []probes.HugetlbMemory{
+			{Kind: probes.HugetlbAnonymous, Name: "/anon_hugepage (deleted)", PageKB: 2048, SizeKB: 3 << 20, Pids: []int{900, 901}},
+			{Kind: probes.HugetlbAnonymous, Name: "/anon_hugepage (deleted)", PageKB: 2048, SizeKB: 2 << 20, Pids: []int{1200}},
+			{Kind: probes.HugetlbFile, Name: "/dev/hugepages/left-over", PageKB: 2048, SizeKB: 128 << 10, TouchedKB: &touched},
+		},
+		Limits: []string{"memory maps that cannot be read: 1; what those processes share or have only reserved is not seen (run pgtlb as root, or: setcap cap_sys_ptrace+ep pgtlb)"},
+	}}
 }

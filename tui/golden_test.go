@@ -11,6 +11,7 @@ import (
 
 	"github.com/charmbracelet/x/vt"
 
+	"pgtlb/probes"
 	"pgtlb/workload/trial"
 )
 
@@ -55,6 +56,14 @@ func goldens() []struct {
 	run := demo{seconds: 90, loads: 1}.state()
 	compare := demo{seconds: 100, loads: 1, pmu: true, compare: true}.state()
 	two := demo{seconds: 90, loads: 2, pmu: true, huge: true}.state()
+	narrowed := demo{seconds: 60, pmu: true, mode: trial.Watching}.state()
+	narrowed.Counting = probes.CountingScope{Scope: "postmaster 41370 and its children",
+		Why: "not system wide: counting system wide needs CAP_PERFMON while kernel.perf_event_paranoid is 1 (setcap cap_perfmon+ep /usr/bin/pgtlb, or sysctl kernel.perf_event_paranoid=0)"}
+	for _, id := range []string{probes.CyclesUser, probes.CyclesKernel} {
+		m := probes.MustLookup(id)
+		m.Scope = narrowed.Counting.Scope
+		narrowed.Metrics = append(narrowed.Metrics, m)
+	}
 	three := demo{seconds: 90, loads: 3}.state()
 	five := demo{seconds: 90, loads: 5}.state()
 	faulty := run
@@ -79,7 +88,13 @@ func goldens() []struct {
 	replay := demo{seconds: 60, loads: 1, mode: trial.Replaying}.state()
 	replay.Replay = &trial.ReplayState{Name: "point-select-4kB", Pos: 60, Total: 120}
 	inspected := run
-	inspected.Inspected = &trial.Inspected{Pid: 41384, At: epoch, Took: 12_400_000, Pss: 190_000, Rss: 1_470_000, Private: 3400, Shared: 1_466_600}
+	inspected.Inspected = &trial.Inspected{Pid: 41384, Start: 41384, At: epoch, Took: 12_400_000, Pss: 190_000, Rss: 1_470_000, Private: 3400, Shared: 1_466_600}
+	passing, passed, denied, held := inspected, inspected, run, run
+	passing.Pass = demoPass(run, 5)
+	passed.Pass = demoPass(run, 12)
+	denied.Pass = &trial.Pass{Total: 12, Began: epoch, Ended: epoch,
+		Denied: "permission denied on /proc/40012/smaps_rollup, which only the process's own user may read (run pgtlb as root or as the server's OS user)"}
+	held.Holders = demoHolders()
 	return []struct {
 		name string
 		st   trial.State
@@ -117,8 +132,16 @@ func goldens() []struct {
 		{"quit", run, Options{}, []string{"q"}},
 		{"filter", run, Options{}, []string{"/", "c", "h", "e", "c", "k"}},
 		{"zoom-tps", compare, Options{}, []string{"tab", "enter"}},
+		{"zoom-walks", two, Options{}, []string{"tab", "tab", "tab", "enter"}},
+		{"zoom-narrowed", narrowed, Options{}, []string{"tab", "tab", "tab", "tab", "tab", "enter"}},
 		{"zoom-unavailable", run, Options{}, []string{"tab", "tab", "tab", "enter"}},
 		{"zoom-table", inspected, Options{}, []string{"enter"}},
+		{"zoom-tables", held, Options{}, []string{"shift+tab", "enter"}},
+		{"zoom-tables-down", held, Options{}, []string{"shift+tab", "enter", "end"}},
+		{"pass", passing, Options{}, []string{"enter"}},
+		{"pass-done", passed, Options{}, []string{"enter"}},
+		{"pass-denied", denied, Options{}, []string{"enter"}},
+		{"connection-cost", run, Options{}, []string{"C"}},
 	}
 }
 

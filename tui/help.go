@@ -53,7 +53,8 @@ func helpKeys(st *trial.State) [][2]string {
 		}
 		keys = append(keys, [2]string{"b  B", "take the current or last run as the baseline; choose a stored one"})
 	}
-	keys = append(keys, [2]string{"c  v", "lay the baseline under the lines; table of all values"})
+	keys = append(keys, [2]string{"c  v", "lay the baseline under the lines; table of all values"},
+		[2]string{"C", "what one more connection costs, now and at most, in each page size"})
 	if mode != trial.Replaying {
 		keys = append(keys, [2]string{"d", "the doctor: what stands in the way of huge pages and of being measured, the commands that change it, and the page bill. There: ↑ ↓ select, pgdn reads on, r looks again, esc goes back"})
 	}
@@ -62,7 +63,7 @@ func helpKeys(st *trial.State) [][2]string {
 	}
 	keys = append(keys, [2]string{"e", "export the report of the current or last run"},
 		[2]string{"tab, arrows", "move between the panes; in the table, between the processes"},
-		[2]string{"enter", "zoom the pane or the table; esc goes back"},
+		[2]string{"enter", "zoom the pane or the table; esc goes back. The zoomed page tables say where they go and who holds the huge pages. In the zoomed table enter reads the exact memory of the selected process and p that of all, slowly, one after the other; esc stops it"},
 		[2]string{"s  /", "sort the table; filter it"})
 	if mode != trial.Replaying {
 		keys = append(keys, [2]string{"space", "freeze the view; measuring goes on"},

@@ -21,6 +21,8 @@ func (m *Model) hints(st *trial.State) []hint {
 	switch {
 	case m.table.typing:
 		return []hint{{"type", "to filter", 1}, {"enter", "keep", 0}, {"esc", "clear", 0}}
+	case m.zoomed && m.focus == paneCount:
+		return []hint{{"esc", "back", 0}, {"enter", "exact memory", 1}, {"p", "Pss of all", 1}, {"s", "sort", 2}, {"/", "filter", 2}, {"tab", "next", 3}, {"?", "help", 1}, {"q", "quit", 0}}
 	case m.zoomed:
 		return []hint{{"esc", "back", 0}, {"tab", "next", 1}, {"c", "compare", 2}, {"v", "values", 3}, {"?", "help", 1}, {"q", "quit", 0}}
 	}
@@ -48,7 +50,7 @@ func (m *Model) hints(st *trial.State) []hint {
 	if st.Mode != trial.Replaying {
 		out = append(out, hint{"d", "doctor", 5})
 	}
-	out = append(out, hint{"enter", "zoom", 6}, hint{"s", "sort", 9}, hint{"/", "filter", 9})
+	out = append(out, hint{"C", "connection cost", 10}, hint{"enter", "zoom", 6}, hint{"s", "sort", 9}, hint{"/", "filter", 9})
 	if st.Mode != trial.Replaying {
 		freeze := "freeze"
 		if m.frozen != nil {

@@ -59,6 +59,12 @@ func (m *Model) liveKey(k string) tea.Cmd {
 	switch k {
 	case "v":
 		m.overlay = &values{}
+	case "C":
+		m.overlay = &connectionCard{}
+	case "p":
+		if m.zoomed && m.focus == paneCount {
+			m.engine.Do(trial.InspectAll{})
+		}
 	case "c":
 		m.engine.Do(trial.ToggleCompare{})
 	case "e":
@@ -68,9 +74,9 @@ func (m *Model) liveKey(k string) tea.Cmd {
 	case "/":
 		m.table.typing, m.focus = true, paneCount
 	case "tab":
-		m.focus = (m.focus + 1) % (paneCount + 1)
+		m.turn(1)
 	case "shift+tab":
-		m.focus = (m.focus + paneCount) % (paneCount + 1)
+		m.turn(paneCount)
 	case "enter":
 		m.enter()
 	case "esc":
@@ -177,7 +183,8 @@ func (m *Model) interval(k string) {
 // enter zooms; in the zoomed table it asks for the selected process's memory.
 func (m *Model) enter() {
 	if !m.zoomed {
-		m.zoomed = true
+		m.zoomed, m.scrolled = true, 0
+		m.askHolders()
 		return
 	}
 	if m.focus != paneCount {
@@ -190,9 +197,24 @@ func (m *Model) enter() {
 	}
 }
 
-// escape undoes the last step: zoom, filter, freeze.
+// turn moves the focus on by n.
+func (m *Model) turn(n paneID) {
+	m.focus, m.scrolled = (m.focus+n)%(paneCount+1), 0
+	m.askHolders()
+}
+
+// askHolders asks who holds huge pages when the pane that tells it is zoomed.
+func (m *Model) askHolders() {
+	if m.zoomed && m.focus == paneTables && m.st.Mode != trial.Replaying {
+		m.engine.Do(trial.FindHolders{})
+	}
+}
+
+// escape undoes the last step: the reading of all processes, zoom, filter, freeze.
 func (m *Model) escape() {
 	switch {
+	case m.zoomed && m.focus == paneCount && m.st.Pass != nil && m.st.Pass.Ended.IsZero():
+		m.engine.Do(trial.StopInspecting{})
 	case m.zoomed:
 		m.zoomed = false
 	case m.table.filter != "":
@@ -216,6 +238,7 @@ func (m *Model) arrow(k string) {
 		return
 	}
 	if m.zoomed {
+		m.scrollZoom(k)
 		return
 	}
 	cols := m.paneColumns()
@@ -231,6 +254,14 @@ func (m *Model) arrow(k string) {
 	case "down":
 		m.focus = paneID(min(at+cols, int(paneCount)))
 	}
+}
+
+// scrollZoom moves the text below a zoomed pane.
+func (m *Model) scrollZoom(k string) {
+	st := m.shown()
+	l := arrange(m.w, m.h, len(m.notices.lines(m.w, m.h)), 0, warned(st))
+	z := newScene(st, m.span(m.w), m.opts.ASCII).zoomed(l.body(m.w), m.focus)
+	m.scrolled = scroll(min(m.scrolled, z.most()), k, z.most()+1, 1)
 }
 
 // paneColumns is how many panes stand side by side.

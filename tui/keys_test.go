@@ -53,6 +53,8 @@ func TestKeysAskTheEngine(t *testing.T) {
 	failed := failed()
 	question := run
 	question.Question = &trial.Question{ID: 7, Text: "Really?"}
+	passing, passed := run, run
+	passing.Pass, passed.Pass = demoPass(run, 5), demoPass(run, 12)
 	slow := run
 	slow.Interval = 10 * time.Second
 	for _, c := range []struct {
@@ -99,6 +101,15 @@ func TestKeysAskTheEngine(t *testing.T) {
 		{"a letter that means nothing in a replay", replay, "z", nil},
 		{"inspect", run, "enter enter", []trial.Command{trial.Inspect{Pid: 41384}}},
 		{"inspect another", run, "down enter enter", []trial.Command{trial.Inspect{Pid: 41383}}},
+		{"exact memory of all", run, "enter p", []trial.Command{trial.InspectAll{}}},
+		{"not from the small table", run, "p", nil},
+		{"a pass is stopped first", passing, "enter esc", []trial.Command{trial.StopInspecting{}}},
+		{"a pass that has ended is not", passed, "enter esc enter", nil},
+		{"who holds huge pages is asked with the zoom", run, "shift+tab enter", []trial.Command{trial.FindHolders{}}},
+		{"and when it comes by tab", run, "tab enter tab tab tab tab tab tab", []trial.Command{trial.FindHolders{}}},
+		{"a recording holds nothing", replay, "shift+tab enter", nil},
+		{"scrolling asks for nothing", run, "tab enter down end up", nil},
+		{"connection cost", run, "C down esc", nil},
 		{"freezing asks for nothing", run, "space space", nil},
 		{"typing a filter asks for nothing", run, "/ 1 b c enter", nil},
 		{"only quit is left after a failure", failed, "1 b c e h", nil},

@@ -61,3 +61,6 @@ func (l layout) arrangeShort(w, top, body, pools int) layout {
 	l.table = rect{0, top + lines, w, body - lines}
 	return l
 }
+
+// body is what is between the header and the messages.
+func (l layout) body(w int) rect { return rect{0, l.header, w, l.notes - l.header} }

@@ -17,16 +17,17 @@ func drawTooSmall(c *canvas) {
 // drawLive draws header, panes, table, messages and keys, or the one of them
 // that is zoomed.
 func (m *Model) drawLive(c *canvas, st *trial.State) {
-	sc := newScene(st, m.span(c), m.opts.ASCII)
+	sc := newScene(st, m.span(c.w), m.opts.ASCII)
 	shown := m.notices.lines(c.w, c.h)
 	l := arrange(c.w, c.h, len(shown), len(sc.poolRows()), warned(st))
 	m.drawHeader(c, sc, l.header)
-	body := rect{0, l.header, c.w, l.notes - l.header}
+	body := l.body(c.w)
 	switch {
 	case m.zoomed && m.focus == paneCount:
 		m.drawTableZoom(c, body, sc)
 	case m.zoomed:
-		sc.drawZoom(c, body, m.focus)
+		z := sc.zoomed(body, m.focus)
+		z.draw(c, body, sc, m.scrolled)
 	case len(l.panes) > 0:
 		for id, r := range l.panes {
 			sc.build(paneID(id)).draw(c, r, sc, m.focus == paneID(id))
@@ -45,11 +46,11 @@ func (m *Model) drawLive(c *canvas, st *trial.State) {
 
 // span is how many intervals the charts show: a minute at one sample a second,
 // more where there is room for it.
-func (m *Model) span(c *canvas) int {
+func (m *Model) span(w int) int {
 	switch {
 	case m.zoomed && m.focus != paneCount:
-		return max(60, (c.w-10)*2/60*60)
-	case c.w >= 190:
+		return max(60, (w-10)*2/60*60)
+	case w >= 190:
 		return 120
 	}
 	return 60

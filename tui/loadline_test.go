@@ -64,12 +64,16 @@ func TestLegend(t *testing.T) {
 // that are proved.
 func TestFilled(t *testing.T) {
 	state := func(pageKB int, sum float64) *scene {
-		f := probes.Frame{Values: map[probes.Key]probes.Value{{ID: probes.PageTableBackendsSum}: {V: sum}}}
+		before := probes.Frame{}
+		f := probes.Frame{T: 30 * time.Second, Values: map[probes.Key]probes.Value{{ID: probes.PageTableBackendsSum}: {V: sum}}}
 		for i := range 3 {
-			f.Backends = append(f.Backends, probes.BackendRow{
-				Backend: probes.Backend{Role: "client", Own: i == 2, Mem: &probes.BackendMem{}}, Rates: &probes.BackendRates{PageTables: float64(i + 1)}})
+			row := probes.BackendRow{Backend: probes.Backend{Pid: i, Role: "client", Own: i == 2, Mem: &probes.BackendMem{}}}
+			before.Backends = append(before.Backends, row)
+			row.Mem = &probes.BackendMem{PageTables: uint64(30 * (i + 1))}
+			f.Backends = append(f.Backends, row)
 		}
-		st := trial.State{History: []probes.Frame{f}, Server: probes.ServerInfo{SharedMemoryKB: 1 << 20, HugePages: probes.HugePages{PageKB: pageKB}}}
+		before.Clients, f.Clients = probes.ClientTables(before.Backends), probes.ClientTables(f.Backends)
+		st := trial.State{History: []probes.Frame{before, f}, Server: probes.ServerInfo{SharedMemoryKB: 1 << 20, HugePages: probes.HugePages{PageKB: pageKB}}}
 		return newScene(&st, 60, false)
 	}
 	for _, c := range []struct {

@@ -32,6 +32,7 @@ type Model struct {
 
 	focus    paneID // paneCount is the table
 	zoomed   bool
+	scrolled int // items of the zoomed pane's text that are above its first line
 	table    table
 	overlay  overlay
 	notices  notices

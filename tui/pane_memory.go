@@ -14,7 +14,8 @@ import (
 // else that runs. Where the server's are not known the machine's stand alone.
 func (sc *scene) faultsPane() pane {
 	p := pane{title: "Page faults/s", metrics: []string{
-		probes.ServerPageFaults, probes.PageFaults, probes.PageFaultsMinor, probes.PageFaultsMajor, probes.ContextSwitches, probes.TLBShootdowns}}
+		probes.ServerPageFaults, probes.PageFaults, probes.PageFaultsMinor, probes.PageFaultsMajor, probes.ServerPageFaultsPerTxn,
+		probes.PageFaultsPerTxn, probes.ContextSwitches, probes.TLBShootdowns}}
 	id, name := probes.ServerPageFaults, "server "
 	comparing := sc.st.Compare && sc.st.Baseline != nil
 	if !sc.has(id) || comparing && !sc.comparable(id) {
@@ -86,7 +87,7 @@ func (sc *scene) comparable(id string) bool {
 // the pools of huge pages.
 func (sc *scene) tablesPane() pane {
 	p := pane{title: "Page tables", metrics: []string{
-		probes.PageTables, probes.PageTableBackendsSum, probes.PageTableMaxBackend, probes.HugetlbUsed,
+		probes.PageTables, probes.PageTableBackendsSum, probes.PageTableOthers, probes.PageTableMaxBackend, probes.HugetlbUsed,
 		probes.AnonHuge, probes.ShmemHuge, probes.MemAvailable}}
 	p.rows = sc.poolRows()
 	if sc.comparable(probes.PageTableMaxBackend) {
@@ -128,24 +129,20 @@ func (sc *scene) tablesPane() pane {
 
 // filled says how far the page tables of the server's processes are from the
 // most that they can be, "424 of at most 431 MB", and how fast each client's
-// grows; "" where it is not known or does not grow.
+// grew lately; "" where it is not known or does not grow.
 func (sc *scene) filled() (text, growth string) {
 	sum := sc.now(probes.PageTableBackendsSum, "")
 	if !sum.OK() {
 		return "", ""
 	}
 	server := &sc.st.Server
-	most, grows, clients := 0.0, 0.0, 0
+	most := 0.0
 	for i := range sc.last.Backends {
 		b := &sc.last.Backends[i]
-		if b.Own || b.Mem == nil {
+		if !b.Counts() || b.Mem == nil {
 			continue
 		}
 		most += probes.PageTableCeilingKB(server.SharedMemoryKB, server.HugePages.PageKB, b.Mem.Private)
-		if b.Role == "client" && b.Rates != nil {
-			grows += b.Rates.PageTables
-			clients++
-		}
 	}
 	switch text = probes.Memory(sum.V); {
 	case most <= 0:
@@ -160,8 +157,8 @@ func (sc *scene) filled() (text, growth string) {
 		}
 		text += " of at most " + most
 	}
-	if grows = 60 * grows / float64(max(1, clients)); grows >= 1 {
-		growth = "+" + probes.Memory(grows) + "/min each"
+	if each := sc.growth(); each.OK() && each.V >= 1 {
+		growth = "+" + probes.Memory(each.V) + "/min each"
 	}
 	return text, growth
 }
@@ -197,7 +194,7 @@ func (sc *scene) poolRows() []row {
 	if len(pools) == 0 {
 		text := "no huge page pool"
 		if w := sc.why(probes.PoolTotal); len(sc.labels(probes.PoolTotal)) == 0 {
-			text = "huge page pools: " + clean(w.Reason)
+			text = "huge page pools: " + clean(w.Text())
 		}
 		return []row{func(c *canvas, x, y, w int) { c.text(x, y, w, truncate(text, w), stDim) }}
 	}

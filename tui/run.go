@@ -101,9 +101,14 @@ func Run(ctx context.Context, engine Engine, opts Options) error {
 	return nil
 }
 
+// framesPerSecond is how soon a key shows. The library wakes that often, also when
+// nothing has changed, and each time costs 0.1 to 0.4 ms of CPU time in a virtual
+// machine: at 30 more than reading 200 backends.
+const framesPerSecond = 5
+
 func programOptions(opts Options) []tea.ProgramOption {
 	list := []tea.ProgramOption{
-		tea.WithoutSignalHandler(), tea.WithEnvironment(opts.Environ), tea.WithFPS(30)}
+		tea.WithoutSignalHandler(), tea.WithEnvironment(opts.Environ), tea.WithFPS(framesPerSecond)}
 	if opts.Input != nil {
 		list = append(list, tea.WithInput(opts.Input))
 	}

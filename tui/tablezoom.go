@@ -20,9 +20,9 @@ func (m *Model) drawTableZoom(c *canvas, r rect, sc *scene) {
 	if len(v.rows) == 0 {
 		return
 	}
-	b := &v.rows[m.table.index(v)]
+	b := v.rows[m.table.index(v)]
 	titled(c, box, []fig{{fmt.Sprintf("Process %d", b.Pid), stTitle, 0}, {clean(roleText(b)), stPlain, 0}}, []fig{{"esc back", stKey, 1}})
-	list := append(m.exact(sc, b), sessionFacts(b)...)
+	list := append(passLines(sc.st.Pass, in.w), append(m.exact(sc, b), sessionFacts(b)...)...)
 	y := in.y
 	for _, f := range list {
 		if y >= in.y+in.h {
@@ -42,8 +42,8 @@ func (m *Model) drawTableZoom(c *canvas, r rect, sc *scene) {
 func (m *Model) exact(sc *scene, b *probes.BackendRow) []para {
 	i := sc.st.Inspected
 	switch {
-	case i == nil || i.Pid != b.Pid:
-		return []para{{"enter reads the exact memory (smaps_rollup: it is slow and holds the process's memory map lock)", stDim}}
+	case i == nil || i.Pid != b.Pid || i.Start != 0 && !i.Is(&b.Backend):
+		return []para{{"enter: exact memory, p: of all (slow; holds a process's memory map lock)", stDim}}
 	case i.Missing != "":
 		return []para{{"exact memory: " + clean(i.Missing), stWarn}}
 	}

@@ -7,36 +7,86 @@ import (
 	"pgtlb/workload/trial"
 )
 
-// drawZoom draws one pane as large as the body, and below the chart what its
-// metrics are: now, mean, smallest and largest in view, run, base, scope, source.
-func (sc *scene) drawZoom(c *canvas, r rect, id paneID) {
-	p := sc.build(id)
-	blocks := sc.explain(p)
+// zoom is a pane as large as the body: the chart, and below it what there is to
+// say, which scrolls.
+type zoom struct {
+	p     pane
+	items []zoomItem
+	chart int // height
+	info  rect
+}
+
+// zoomItem is a piece of the text below the chart that is not taken apart.
+type zoomItem struct {
+	h    int
+	draw func(c *canvas, r rect)
+}
+
+// zoomed lays out one pane in r. Below the chart is first what its own facts say,
+// then what its metrics are: now, mean, smallest and largest in view, run, base,
+// scope, source.
+func (sc *scene) zoomed(r rect, id paneID) zoom {
+	z := zoom{p: sc.build(id)}
+	w := r.w - 2
+	if id == paneTables {
+		z.items = factItems(sc.tablesFacts(w - 2))
+	}
+	cols := figureColumns(w)
+	z.items = append(z.items, zoomItem{1, func(c *canvas, r rect) { sc.figureHead(c, r, cols) }})
+	for _, b := range sc.explain(z.p) {
+		z.items = append(z.items, zoomItem{1 + len(b.lines(w)), func(c *canvas, r rect) { b.draw(c, r, cols) }})
+	}
 	lines := 0
-	for _, b := range blocks {
-		lines += 1 + len(b.lines(r.w-2))
+	for _, i := range z.items {
+		lines += i.h
 	}
-	chartH := max(7, r.h-min(lines+3, r.h/2))
-	if p.chart == nil {
-		chartH = max(6, min(r.h/2, 10))
+	z.chart = max(7, r.h-min(lines+2, r.h/2))
+	if z.p.chart == nil {
+		z.chart = max(6, min(r.h/2, 10))
 	}
-	chartH = min(chartH, r.h)
-	p.draw(c, rect{r.x, r.y, r.w, chartH}, sc, true)
-	info := rect{r.x, r.y + chartH, r.w, r.h - chartH}
-	if info.h < 3 {
+	z.chart = min(z.chart, r.h)
+	z.info = rect{r.x, r.y + z.chart, r.w, r.h - z.chart}
+	return z
+}
+
+// factItems are lines of text.
+func factItems(lines []para) []zoomItem {
+	items := make([]zoomItem, len(lines))
+	for i, l := range lines {
+		items[i] = zoomItem{1, func(c *canvas, r rect) { c.text(r.x+1, r.y, r.w-2, l.text, l.st) }}
+	}
+	return items
+}
+
+// most is the first item from which on all the others fit.
+func (z *zoom) most() int {
+	room := z.info.h - 2
+	for i := len(z.items) - 1; i >= 0; i-- {
+		if room -= z.items[i].h; room < 0 {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// draw draws the pane with the items from the first given on.
+func (z *zoom) draw(c *canvas, r rect, sc *scene, first int) {
+	z.p.draw(c, rect{r.x, r.y, r.w, z.chart}, sc, true)
+	if z.info.h < 3 {
 		return
 	}
-	c.frame(info, stBorder)
-	titled(c, info, []fig{{"What it says", stTitle, 0}}, []fig{{"esc back", stKey, 1}, {"tab next", stKey, 2}})
-	in := info.inner()
-	cols := figureColumns(in.w)
-	sc.figureHead(c, in, cols)
-	y := in.y + 1
-	for _, b := range blocks {
-		if y+1 > in.y+in.h {
+	c.frame(z.info, stBorder)
+	titled(c, z.info, []fig{{"What it says", stTitle, 0}}, []fig{{"esc back", stKey, 1}, {"tab next", stKey, 2}})
+	in := z.info.inner()
+	first = min(first, z.most())
+	y := in.y
+	for _, i := range z.items[first:] {
+		if y >= in.y+in.h {
+			c.right(z.info.x+2, z.info.y+z.info.h-1, z.info.w-4, " more ↓ ", stKey)
 			break
 		}
-		y += b.draw(c, rect{in.x, y, in.w, in.y + in.h - y}, cols)
+		i.draw(c, rect{in.x, y, in.w, in.y + in.h - y})
+		y += i.h
 	}
 }
 
@@ -90,25 +140,22 @@ func (b block) lines(w int) []string {
 	return wrap(text, w-5, 3)
 }
 
-// draw writes the figures and, dimmed below, the explanation. It returns the
-// lines used.
-func (b block) draw(c *canvas, r rect, n int) int {
+// draw writes the figures and, dimmed below, the explanation.
+func (b block) draw(c *canvas, r rect, n int) {
 	nameW := nameWidth(r.w)
 	c.text(r.x+1, r.y, nameW-1, truncate(b.m.Title, nameW-1), stValue)
 	if b.why.Reason != "" {
-		c.text(r.x+nameW+1, r.y, r.w-nameW-2, truncate("n/a: "+clean(b.why.Reason), r.w-nameW-2), stDim)
+		c.text(r.x+nameW+1, r.y, r.w-nameW-2, truncate(clean(b.why.Line()), r.w-nameW-2), stDim)
 	} else {
 		for i := range min(n, len(b.cells)) {
 			c.right(r.x+nameW+i*(figureW+1), r.y, figureW, b.cells[i].text, b.cells[i].st)
 		}
 	}
-	lines := b.lines(r.w)
-	for i, l := range lines {
+	for i, l := range b.lines(r.w) {
 		if 1+i < r.h {
 			c.text(r.x+3, r.y+1+i, r.w-4, l, stDim)
 		}
 	}
-	return 1 + len(lines)
 }
 
 // explain collects the blocks of a pane: first the metrics that have figures,
@@ -124,6 +171,15 @@ func (sc *scene) explain(p pane) []block {
 			}
 			continue
 		}
+		switch {
+		case id == probes.WalkCeilingPct && now.OK():
+			m.Meaning = sentence(probes.WalkCeilingText(now.V, sc.st.Host)) + "."
+		case probes.PerTransaction(id) && now.OK():
+			m.Meaning = sc.perTransaction()
+		}
+		if c := sc.st.Counting; c.Why != "" && m.Scope == c.Scope {
+			m.Scope = c.String()
+		}
 		have = append(have, block{m: m, cells: sc.figures(m, "", now), share: now.RunningPct})
 		for _, label := range p.labels {
 			lm := m
@@ -138,6 +194,14 @@ func (sc *scene) explain(p pane) []block {
 			cells: []fig{{percent(sc.last.OwnCPUPct), stOne, 0}}})
 	}
 	return append(have, lack...)
+}
+
+// perTransaction says whose transactions were counted.
+func (sc *scene) perTransaction() string {
+	if sc.last.Transacted() == probes.TPS {
+		return "Per transaction of the load."
+	}
+	return "Per transaction of the whole server, pgtlb's own included; no load of pgtlb's runs."
 }
 
 // figures are the cells of a block.

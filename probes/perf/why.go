@@ -33,10 +33,17 @@ type Missing struct {
 	State  State
 	Reason string
 	Remedy string // what the user can do, may be empty
+	// Commands are the remedy's first way as commands for root; empty where none does it.
+	Commands []string
+	// Files says that there was no room for its descriptors: a scope that takes fewer of them has it.
+	Files bool
 }
 
 // Unavailable is the error of Open when no event at all can be counted.
-type Unavailable struct{ Reason, Remedy string }
+type Unavailable struct {
+	State          State
+	Reason, Remedy string
+}
 
 // Error returns reason and remedy in one line.
 func (u *Unavailable) Error() string {
@@ -68,7 +75,7 @@ type Facts struct {
 	Seccomp int    // mode, 2 = filter
 
 	UID       int // effective
-	TargetUID int // owner of the postmaster; equal to UID system wide
+	TargetUID int // owner of the postmaster; equal to UID for the other scopes
 
 	CyclesUser, CyclesKernel syscall.Errno // of cycles:u and cycles:k on the own thread, 0 = opened
 	Binary                   string        // path of this program, for setcap
@@ -79,8 +86,14 @@ func (f Facts) has(bit uint) bool { return f.CapEff>>bit&1 == 1 }
 // privileged says that the kernel lets the process past the paranoid levels of the mainline kernel.
 func (f Facts) privileged() bool { return !f.UserNS && (f.has(capPerfmon) || f.has(capSysAdmin)) }
 
-// noPMU says that not even cycles:u of the own thread could be opened because there is nothing to open.
-func (f Facts) noPMU() bool {
+// MayCount says that the process holds a capability to count, whatever the level is.
+func (f Facts) MayCount() bool { return f.has(capPerfmon) || f.has(capSysAdmin) }
+
+// paranoid returns the command that sets the level.
+func paranoid(level int) string { return fmt.Sprintf("sysctl -w kernel.perf_event_paranoid=%d", level) }
+
+// NoPMU says that not even cycles:u of the own thread could be opened because there is nothing to open.
+func (f Facts) NoPMU() bool {
 	return f.CyclesUser == syscall.ENOENT || f.CyclesUser == syscall.EOPNOTSUPP || f.CyclesUser == syscall.ENODEV
 }
 
@@ -98,7 +111,7 @@ func (f Facts) setcap() string {
 // looks for a PMU, so EACCES says nothing about one), the distribution's extra level, then the kernel's own checks.
 func Diagnose(f Facts, e Event, errno syscall.Errno) Missing {
 	m := Missing{ID: e.ID}
-	if errno == syscall.EACCES && e.Hardware() && f.noPMU() {
+	if errno == syscall.EACCES && e.Hardware() && f.NoPMU() {
 		errno = f.CyclesUser
 	}
 	switch errno {
@@ -106,12 +119,13 @@ func Diagnose(f Facts, e Event, errno syscall.Errno) Missing {
 		m.State, m.Reason, m.Remedy = blocked(f, errno)
 	case syscall.EACCES:
 		m.State = NoPermission
-		m.Reason, m.Remedy = denied(f, e)
+		m.Reason, m.Remedy, m.Commands = denied(f, e)
 	case syscall.ENOENT, syscall.EOPNOTSUPP, syscall.ENODEV, syscall.EINVAL, syscall.ENXIO:
 		m.State = NotThere
 		m.Reason, m.Remedy = absent(f, e, errno)
 	case syscall.EMFILE, syscall.ENFILE:
 		m.State, m.Reason, m.Remedy = NotCounted, "no file descriptors left", "raise the limit: ulimit -n, LimitNOFILE= in the unit"
+		m.Files = true
 	case syscall.EBUSY:
 		m.State, m.Reason, m.Remedy = NotCounted, "another program has claimed the counters", "stop the other profiler"
 	case syscall.ESRCH:
@@ -135,27 +149,31 @@ func blocked(f Facts, errno syscall.Errno) (State, string, string) {
 }
 
 // denied explains EACCES.
-func denied(f Facts, e Event) (reason, remedy string) {
+func denied(f Facts, e Event) (reason, remedy string, commands []string) {
 	kernel := !e.ExcludeKernel
 	switch {
 	case f.Paranoid >= 3 && !f.has(capSysAdmin) && f.CyclesUser == syscall.EACCES:
 		return fmt.Sprintf("kernel.perf_event_paranoid is %d: this distribution's kernel then wants CAP_SYS_ADMIN for every event", f.Paranoid),
-			fmt.Sprintf("sysctl kernel.perf_event_paranoid=2 and %s, or run as root", f.setcap())
+			fmt.Sprintf("sysctl kernel.perf_event_paranoid=2 and %s, or run as root", f.setcap()), []string{paranoid(2), f.setcap()}
 	case f.Scope.Postmaster != 0 && f.TargetUID != f.UID && !f.privileged() && !f.has(capSysPtrace):
 		return fmt.Sprintf("the server runs as another user (uid %d, ours is %d)", f.TargetUID, f.UID),
-			f.setcap() + ", or run as the server's user" + f.kernelLevel(kernel)
+			f.setcap() + ", or run as the server's user" + f.kernelLevel(kernel), []string{f.setcap()}
 	case f.UserNS && (f.has(capPerfmon) || f.has(capSysAdmin)):
 		return "capabilities inside a user namespace (rootless container) do not count for perf events",
-			"run pgtlb on the host, or sysctl kernel.perf_event_paranoid=0 there"
+			"run pgtlb on the host, or sysctl kernel.perf_event_paranoid=0 there", nil
 	case f.Scope.Postmaster == 0 && f.Paranoid >= 1 && !f.privileged():
-		return fmt.Sprintf("counting system wide needs CAP_PERFMON while kernel.perf_event_paranoid is %d", f.Paranoid),
-			fmt.Sprintf("%s, or sysctl kernel.perf_event_paranoid=0", f.setcap())
+		what := "system wide"
+		if f.Scope.Cgroup != "" {
+			what = "a cgroup"
+		}
+		return fmt.Sprintf("counting %s needs CAP_PERFMON while kernel.perf_event_paranoid is %d", what, f.Paranoid),
+			fmt.Sprintf("%s, or sysctl kernel.perf_event_paranoid=0", f.setcap()), []string{f.setcap()}
 	case kernel && f.Paranoid >= 2 && !f.privileged():
 		return fmt.Sprintf("counting in the kernel needs CAP_PERFMON while kernel.perf_event_paranoid is %d", f.Paranoid),
-			fmt.Sprintf("%s, or sysctl kernel.perf_event_paranoid=1 for processes of the own user", f.setcap())
+			fmt.Sprintf("%s, or sysctl kernel.perf_event_paranoid=1 for processes of the own user", f.setcap()), []string{f.setcap()}
 	}
 	return fmt.Sprintf("a security module (SELinux, AppArmor) refuses it; kernel.perf_event_paranoid is %d", f.Paranoid),
-		"allow perf events in the module's policy, or run outside of the confined context"
+		"allow perf events in the module's policy, or run outside of the confined context", nil
 }
 
 // kernelLevel is what the server's own user needs besides for an event that counts in the kernel.
@@ -168,7 +186,7 @@ func (f Facts) kernelLevel(kernel bool) string {
 
 // absent explains an event that is not there.
 func absent(f Facts, e Event, errno syscall.Errno) (reason, remedy string) {
-	if e.Hardware() && f.noPMU() {
+	if e.Hardware() && f.NoPMU() {
 		return "this machine has no hardware counters (PMU)",
 			"measure on another host, or enable the virtual PMU of this virtual machine"
 	}

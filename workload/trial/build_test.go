@@ -189,7 +189,7 @@ func publishedMeta(pages, hugePages string) Meta {
 			Pools: []probes.Pool{{PageKB: 2048, Total: 21_000, Free: 500, Reserved: 120}},
 		},
 		Server: probes.ServerInfo{
-			Version: "17.6", VersionNum: 170006, Where: "socket /run/postgresql:5432", Database: "bench", User: "postgres",
+			Version: "17.6", VersionNum: 170006, Where: "socket /run/postgresql:5432", Database: "bench", User: "postgres", SharedMemoryKB: 42_467_328,
 			SharedBuffersKB: 40 << 20, MaxConnections: 100,
 			Settings: []probes.Setting{
 				{Name: "huge_pages", Value: hugePages, Source: "configuration file"},

@@ -34,6 +34,12 @@ type (
 	SetInterval struct{ Every time.Duration }
 	// Inspect reads one backend's exact memory.
 	Inspect struct{ Pid int }
+	// InspectAll reads every backend's exact memory, one after the other.
+	InspectAll struct{}
+	// StopInspecting ends that before all have been read.
+	StopInspecting struct{}
+	// FindHolders looks at all processes for who holds huge pages.
+	FindHolders struct{}
 	// Examine has the doctor look at machine and server.
 	Examine struct{}
 	// Seek moves a replay: relative samples, or pause and play.
@@ -53,5 +59,8 @@ func (Answer) command()         {}
 func (Export) command()         {}
 func (SetInterval) command()    {}
 func (Inspect) command()        {}
+func (InspectAll) command()     {}
+func (StopInspecting) command() {}
+func (FindHolders) command()    {}
 func (Examine) command()        {}
 func (Seek) command()           {}

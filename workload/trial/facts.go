@@ -38,13 +38,13 @@ type SettingRow struct {
 }
 
 // facts describe machine, memory pages, server, load and recording.
-func facts(base *Arm, cand Arm, candRun, baseRun *Run) []FactGroup {
-	groups := factsOf(cand, candRun)
+func facts(base *Arm, cand Arm, candRun, baseRun *Run, frames, baseFrames []probes.Frame) []FactGroup {
+	groups := factsOf(cand, candRun, frames)
 	if base == nil {
 		return groups
 	}
 	others := map[string]string{}
-	for _, g := range factsOf(*base, baseRun) {
+	for _, g := range factsOf(*base, baseRun, baseFrames) {
 		for _, f := range g.Facts {
 			others[g.Title+"\x00"+f.Label] = f.Value
 		}
@@ -63,13 +63,14 @@ func facts(base *Arm, cand Arm, candRun, baseRun *Run) []FactGroup {
 	return groups
 }
 
-func factsOf(a Arm, run *Run) []FactGroup {
+func factsOf(a Arm, run *Run, frames []probes.Frame) []FactGroup {
 	h, s := a.Meta.Host, a.Meta.Server
 	return []FactGroup{
 		factGroup("Machine",
 			"host", h.Hostname, "system", h.OS, "kernel", h.Kernel+" "+h.Arch, "CPU", fmt.Sprintf("%s, %d CPUs", h.CPUModel, h.CPUs),
 			"memory", memoryOrNone(h.MemTotalKB), "virtualisation", h.Virtual, "emulation", h.Emulated),
 		factGroup("Memory pages", pageFacts(a.Meta)...),
+		{Title: "Page tables at the end", Facts: ForecastFacts(forecastOf(a.Meta, frames), &a.Meta.Server)},
 		factGroup("Server",
 			"version", "PostgreSQL "+s.Version, "reached by", s.Where, "database", s.Database, "kind", kindOf(a.Meta),
 			"shared_buffers", memoryOrNone(s.SharedBuffersKB), "shared memory", memoryOrNone(s.SharedMemoryKB),
@@ -77,7 +78,7 @@ func factsOf(a Arm, run *Run) []FactGroup {
 		factGroup("Load", loadFacts(a.Meta)...),
 		factGroup("Recording",
 			"run", a.Meta.Name, "started", timeText(a.Meta.Created), "measured", Seconds(a.Summary.Seconds),
-			"a sample every", a.Meta.Interval.String(), "ended", endText(run.End), "program", a.Meta.Program, "note", a.Meta.Note),
+			"a sample every", a.Meta.Interval.String(), "events counted", a.Meta.Counting.String(), "ended", endText(run.End), "program", a.Meta.Program, "note", a.Meta.Note),
 	}
 }
 

@@ -50,9 +50,9 @@ func FillEnd(frames []probes.Frame) Fill {
 	}
 	third := n / 3
 	last := rates[n-third:]
-	level := median(last)
+	level := probes.Median(last)
 	peak := slices.Max(rates[:third])
-	before, after := median(last[:len(last)/2]), median(last[len(last)/2:])
+	before, after := probes.Median(last[:len(last)/2]), probes.Median(last[len(last)/2:])
 	if before > fillSettled*max(after, 1) && before-after > fillRest*(peak-level) {
 		return Fill{At: to, Why: "page faults were still becoming fewer at the end: the run shows the filling of page tables, not the steady state"}
 	}
@@ -105,13 +105,4 @@ func ratesOf(id string, frames []probes.Frame) ([]float64, bool) {
 		rates[i] = last
 	}
 	return rates, there > 0 && float64(len(frames)-there) <= fillGaps*float64(len(frames))
-}
-
-// median of at least one value; the slice is left as it is.
-func median(v []float64) float64 {
-	s := slices.Sorted(slices.Values(v))
-	if n := len(s); n%2 == 0 {
-		return (s[n/2-1] + s[n/2]) / 2
-	}
-	return s[len(s)/2]
 }

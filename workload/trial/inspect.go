@@ -16,7 +16,7 @@ func (s *Session) inspect(pid int) {
 		return
 	}
 	s.job(func() {
-		in := inspected(s.o.Roots, row)
+		in, _ := inspected(s.o.Roots, row)
 		s.post(func() { s.st.Inspected = &in })
 	})
 }
@@ -34,13 +34,18 @@ func backendIn(history []probes.Frame, pid int) (probes.Backend, bool) {
 	return rows[i].Backend, true
 }
 
+// Is tells whether the figures are of that very process.
+func (i *Inspected) Is(b *probes.Backend) bool {
+	return i.Pid == b.Pid && i.Start == b.StartTicks && b.StartTicks != 0
+}
+
 // inspected reads the exact memory of that very process: another one that has
-// got its pid since is not shown.
-func inspected(roots probes.Roots, b probes.Backend) Inspected {
-	in := Inspected{Pid: b.Pid, At: time.Now()}
+// got its pid since is not shown. The error, too, is in what it returns.
+func inspected(roots probes.Roots, b probes.Backend) (Inspected, error) {
+	in := Inspected{Pid: b.Pid, Start: b.StartTicks, At: time.Now()}
 	if b.StartTicks == 0 {
 		in.Missing = fmt.Sprintf("process %d of the server is not visible on this machine", b.Pid)
-		return in
+		return in, nil
 	}
 	r, err := probes.ReadRollup(roots, b.Pid)
 	in.Took = time.Since(in.At)
@@ -52,5 +57,5 @@ func inspected(roots probes.Roots, b probes.Backend) Inspected {
 	default:
 		in.Pss, in.Rss, in.Private, in.Shared, in.Hugetlb = r.Pss, r.Rss, r.Private, r.Shared, r.Hugetlb
 	}
-	return in
+	return in, err
 }

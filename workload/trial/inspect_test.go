@@ -31,7 +31,7 @@ func fakeProcess(t *testing.T, start int) probes.Roots {
 
 func TestInspectedIsTheProcessThatWasMeant(t *testing.T) {
 	roots := fakeProcess(t, 777)
-	in := inspected(roots, probes.Backend{Pid: 41384, StartTicks: 777})
+	in, _ := inspected(roots, probes.Backend{Pid: 41384, StartTicks: 777})
 	if in.Missing != "" || in.Pid != 41384 || in.Pss != 40 || in.Rss != 100 || in.Private != 70 || in.Shared != 30 {
 		t.Errorf("%+v", in)
 	}
@@ -40,7 +40,7 @@ func TestInspectedIsTheProcessThatWasMeant(t *testing.T) {
 		"not visible":     {Pid: 41384},
 		"the process has": {Pid: 41385, StartTicks: 777},
 	} {
-		if in := inspected(roots, b); !strings.Contains(in.Missing, name) || in.Pss != 0 || in.Rss != 0 {
+		if in, _ := inspected(roots, b); !strings.Contains(in.Missing, name) || in.Pss != 0 || in.Rss != 0 {
 			t.Errorf("%s: %+v", name, in)
 		}
 	}

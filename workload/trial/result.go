@@ -10,16 +10,19 @@ import (
 // Observed is what record --json prints: what the machine and the server did
 // while nothing, or a load, was driven.
 type Observed struct {
-	DurationS   float64            `json:"duration_s"`
-	Server      string             `json:"server_version"`
-	Counters    map[string]Counted `json:"counters"`
-	Unavailable []probes.Miss      `json:"unavailable"`
-	Gaps        []Gap              `json:"gaps"`
-	PageTables  PageTableLevels    `json:"page_tables"`
-	Catalog     CatalogLevels      `json:"catalog"`
-	HugePages   HugePagesUse       `json:"huge_pages"`
-	Run         string             `json:"run"`
-	meta        Meta               // for the text
+	DurationS float64            `json:"duration_s"`
+	Server    string             `json:"server_version"`
+	Counters  map[string]Counted `json:"counters"`
+	// Counting is whose kernel events were counted.
+	Counting    probes.CountingScope `json:"counting,omitzero"`
+	Unavailable []probes.Miss        `json:"unavailable"`
+	Gaps        []Gap                `json:"gaps"`
+	PageTables  PageTableLevels      `json:"page_tables"`
+	Catalog     CatalogLevels        `json:"catalog"`
+	HugePages   HugePagesUse         `json:"huge_pages"`
+	Run         string               `json:"run"`
+	meta        Meta                 // for the text, as forecast
+	forecast    probes.PageTableForecast
 }
 
 // Counted is one metric over the run, by its id. Rates are there for counters
@@ -42,6 +45,24 @@ type PageTableLevels struct {
 	Start      *float64 `json:"start_kb"`
 	End        *float64 `json:"end_kb"`
 	MaxBackend *float64 `json:"max_backend_kb"`
+	// Others is what other processes took at the end: PageTables less the server's.
+	Others *float64 `json:"others_kb"`
+	// Growth is the mean of client backends that were there for GrowthWindowS at
+	// the end of the run, in kB per minute.
+	Growth         *float64 `json:"growth_kb_per_backend_min"`
+	GrowthWindowS  float64  `json:"growth_window_s,omitempty"`
+	GrowthBackends int      `json:"growth_backends,omitempty"`
+	// Ceiling is computed: one client backend with all shared memory touched.
+	Ceiling *float64 `json:"ceiling_backend_kb"`
+	// AtMaxNow and AtMaxFull are all of the server's page tables with
+	// max_connections clients: like those now, and at their ceiling.
+	AtMaxNow  *float64 `json:"at_max_connections_now_kb"`
+	AtMaxFull *float64 `json:"at_max_connections_kb"`
+	// Exhausted is in how many seconds the available memory is gone; absent where
+	// there is no ground for a forecast.
+	Exhausted *float64 `json:"exhausted_in_s,omitempty"`
+	// Missing says of each of these that is not known why, by its key.
+	Missing map[string]string `json:"missing,omitempty"`
 }
 
 // CatalogLevels are sizes of the system catalog in kB; null where they were not
@@ -236,7 +257,7 @@ func observed(run *Run, frames []probes.Frame, s *Summary, transactions float64)
 	hp := meta.Server.HugePages
 	o := Observed{
 		DurationS: s.Seconds, Server: meta.Server.Version, Run: meta.Name, meta: meta,
-		Counters: map[string]Counted{}, Unavailable: unavailable(meta, frames, s), Gaps: gaps(frames, s),
+		Counters: map[string]Counted{}, Counting: meta.Counting, Unavailable: unavailable(meta, frames, s), Gaps: gaps(frames, s),
 		HugePages: HugePagesUse{hp.Requested, hp.InUse, hp.PageKB},
 	}
 	known := map[string]bool{}
@@ -249,8 +270,8 @@ func observed(run *Run, frames []probes.Frame, s *Summary, transactions float64)
 		case !measured || ofLoad(m.ID):
 		case f.OK():
 			o.Counters[m.ID] = counted(m, f, transactions)
-		case !known[m.ID]:
-			o.Unavailable = append(o.Unavailable, probes.Miss{ID: m.ID, Reason: f.Missing})
+		case !known[m.ID] && !probes.PerTransaction(m.ID): // their counters are named
+			o.Unavailable = append(o.Unavailable, probes.MissOf(m.ID, f.Missing))
 		}
 	}
 	if f := s.Get(probes.PageTables); f.OK() {
@@ -262,6 +283,11 @@ func observed(run *Run, frames []probes.Frame, s *Summary, transactions float64)
 	if f := s.Get(probes.PageTableMaxBackend); f.OK() {
 		o.PageTables.MaxBackend = &f.Max
 	}
+	if f := s.Get(probes.PageTableOthers); f.OK() {
+		o.PageTables.Others = &f.End
+	}
+	o.forecast = forecastOf(meta, frames)
+	o.PageTables.forecast(o.forecast)
 	return o
 }
 

@@ -55,7 +55,11 @@ func TestResultKeys(t *testing.T) {
 	haveKeys(t, "record", BuildObserved(published4kB().run()), observed...)
 	haveKeys(t, "latency_ms", b.Latency, "mean", "stddev", "min", "p50", "p90", "p95", "p99", "max")
 	haveKeys(t, "apdex", b.Apdex, "t_ms", "score", "rating")
-	haveKeys(t, "page_tables", b.PageTables, "start_kb", "end_kb", "max_backend_kb")
+	haveKeys(t, "page_tables", b.PageTables, "start_kb", "end_kb", "max_backend_kb", "others_kb", "growth_kb_per_backend_min", "growth_window_s",
+		"growth_backends", "ceiling_backend_kb", "at_max_connections_kb", "at_max_connections_now_kb", "missing")
+	if why := b.PageTables.Missing["exhausted_in_s"]; b.PageTables.Exhausted != nil || !strings.Contains(why, "30 s") {
+		t.Errorf("a forecast of 24 s: %v, %q", b.PageTables.Exhausted, why)
+	}
 	haveKeys(t, "catalog", b.Catalog, "start_kb", "end_kb")
 	haveKeys(t, "huge_pages", b.HugePages, "requested", "in_use", "page_kb")
 	haveKeys(t, "a counter", b.Counters[probes.PageFaults], "value", "per_second", "per_txn", "unit")

@@ -76,9 +76,10 @@ type Session struct {
 	steps    steps
 	ask      *pending
 	asked    int
-	recorded []string // names of the runs of this session
-	failure  error    // what made the session fail
-	ended    error    // what could not be put back at the end
+	recorded []string           // names of the runs of this session
+	stopPass context.CancelFunc // of the pass that is under way; nil without one
+	failure  error              // what made the session fail
+	ended    error              // what could not be put back at the end
 }
 
 // pending is a question that waits for its answer.
@@ -409,6 +410,14 @@ func (s *Session) command(ctx context.Context, c Command) {
 		s.setInterval(ctx, c.Every)
 	case Inspect:
 		s.inspect(c.Pid)
+	case InspectAll:
+		s.inspectAll(ctx)
+	case StopInspecting:
+		if s.stopPass != nil {
+			s.stopPass()
+		}
+	case FindHolders:
+		s.findHolders()
 	case Examine:
 		s.examine(ctx)
 	case Seek:

@@ -47,7 +47,7 @@ func (s *Store) Show(what string) (Shown, error) {
 	run.Meta = withoutSecrets(run.Meta)
 	a := ArmOf(run)
 	sh := Shown{Info: Info(path), Meta: run.Meta, End: run.End, Samples: len(run.Samples), Looks: len(run.Background),
-		Figures: []ShownFigure{}, Gaps: append([]string{}, run.Gaps()...), facts: factsOf(a, run)}
+		Figures: []ShownFigure{}, Gaps: append([]string{}, run.Gaps()...), facts: factsOf(a, run, Frames(run))}
 	if base, err := s.Baseline(); err == nil && path == s.path(base) {
 		sh.Info.Baseline = true
 	}

@@ -51,6 +51,8 @@ type State struct {
 	// Metrics describes what is measured, as opened.
 	Metrics     []probes.Metric
 	Unavailable []probes.Miss
+	// Counting is whose kernel events are counted; empty where none are.
+	Counting probes.CountingScope
 	// Run is the run being recorded, or the last one.
 	Run *RunState
 	// Recorded is the file of a run without a load, once it is complete.
@@ -65,6 +67,10 @@ type State struct {
 	Notices []Notice
 	// Inspected is the backend whose exact memory was asked for.
 	Inspected *Inspected
+	// Pass is the reading of every backend's exact memory; nil until asked for.
+	Pass *Pass
+	// Holders is who holds huge pages; nil until asked for.
+	Holders *Holders
 	// Examined is what the doctor found when it was asked last; nil before.
 	Examined *Examined
 	// Dropped counts states that the screen was too slow to take.
@@ -216,6 +222,7 @@ type Notice struct {
 // Inspected is one backend's exact memory from smaps_rollup, in kB.
 type Inspected struct {
 	Pid     int
+	Start   uint64 // with Pid it identifies the process, as in probes.Backend
 	At      time.Time
 	Took    time.Duration
 	Pss     uint64
@@ -224,6 +231,39 @@ type Inspected struct {
 	Shared  uint64
 	Hugetlb uint64
 	Missing string
+}
+
+// Pass is one reading of the exact memory of all backends, one after the other.
+type Pass struct {
+	Began, Ended time.Time // Ended is zero while it is under way
+	Total        int       // processes that are read, or were to be
+	Read         []Inspected
+	// Stopped tells that it was ended before all were read.
+	Stopped bool
+	// Denied says why none could be read, with what would help.
+	Denied string
+}
+
+// Of returns what was read of that very process.
+func (p *Pass) Of(b *probes.Backend) (Inspected, bool) {
+	if p == nil {
+		return Inspected{}, false
+	}
+	for i := range p.Read {
+		if p.Read[i].Is(b) {
+			return p.Read[i], true
+		}
+	}
+	return Inspected{}, false
+}
+
+// Holders is who holds huge pages, as it was at a moment.
+type Holders struct {
+	At      time.Time
+	Took    time.Duration
+	Use     probes.HugetlbUse
+	Running bool   // the processes are being looked at again
+	Missing string // why there is nothing
 }
 
 // ReplayState is where a replay stands.

@@ -161,3 +161,20 @@ func TestReplaySeeksBothWays(t *testing.T) {
 func progress(phase string, done, total int64) workload.Progress {
 	return workload.Progress{Phase: phase, Done: done, Total: total}
 }
+
+// Growth needs the page tables of older frames for a minute; the rows go at once.
+func TestTimelineKeepsPageTablesForAMinute(t *testing.T) {
+	rows := []probes.BackendRow{{Backend: probes.Backend{Pid: 1, StartTicks: 1, Role: probes.RoleClient, Mem: &probes.BackendMem{PageTables: 5}}}}
+	var tl timeline
+	for i := range 100 {
+		tl.add(probes.Frame{T: time.Duration(i) * time.Second, Elapsed: time.Second, Backends: rows, Clients: probes.ClientTables(rows)})
+	}
+	for i, f := range tl.history {
+		if kept := f.Clients != nil; kept != (i >= 39) {
+			t.Errorf("frame %d keeps the page tables of its clients: %v", i, kept)
+		}
+	}
+	if g := probes.GrowthOfClients(tl.history); !g.Growth.OK() || g.Window != time.Minute || g.Backends != 1 {
+		t.Errorf("%+v", g)
+	}
+}

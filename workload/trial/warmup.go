@@ -104,6 +104,6 @@ func Settled(frames []probes.Frame) bool {
 		return false
 	}
 	n := len(rates)
-	before, after := median(rates[n-2*settleHalf:n-settleHalf]), median(rates[n-settleHalf:])
+	before, after := probes.Median(rates[n-2*settleHalf:n-settleHalf]), probes.Median(rates[n-settleHalf:])
 	return after <= settleRate || before <= settleFall*after
 }
