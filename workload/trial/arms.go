@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"pgtlb/probes"
 	"pgtlb/workload/verdict"
@@ -227,7 +228,7 @@ func pairing(base, cand *armSet) paired {
 			if a.Meta.Step != nil && a.Meta.Step.Block == 0 || slices.Contains(left.used, i) {
 				continue
 			}
-			p.warnings = append(p.warnings, fmt.Sprintf("run %s of %s is no part of a pair and does not count: its block has no run of the other arm, or was repeated",
+			p.warnings = append(p.warnings, fmt.Sprintf("run %s of %s is no part of a pair and does not count: its block has no run of the other arm, its load failed, or the step was repeated",
 				probes.Clean(a.Meta.Name), left.m.name))
 		}
 	}
@@ -243,9 +244,12 @@ type blockKey struct {
 func blocks(m *armSet) map[blockKey]int {
 	out := map[blockKey]int{}
 	for i, a := range m.arms {
-		if s := a.Meta.Step; s != nil && s.Block > 0 {
+		if s := a.Meta.Step; s != nil && s.Block > 0 && !loadFailed(m.runs[i]) {
 			out[blockKey{s.Experiment, s.Block}] = i
 		}
 	}
 	return out
 }
+
+// loadFailed tells of a run whose load did not come to its end.
+func loadFailed(r *Run) bool { return r.End != nil && strings.HasPrefix(r.End.Reason, "load failed") }

@@ -162,7 +162,7 @@ func (b *svg) medians(d Dots, of [][]float64, axis valueAxis) {
 		}
 		v := verdict.Center(values).Center
 		b.printf(`<path class="median %s" d="M%d %.1fH%d"/>`, armClass(arm), plotLeft, axis.y(v), dotsRight)
-		labels = append(labels, label{y: axis.y(v), class: armClass(arm), name: short(d.Arms[arm], 16), value: probes.Short(v)})
+		labels = append(labels, label{y: axis.y(v), class: armClass(arm), name: cutName(d.Arms[arm], 16), value: probes.Short(v)})
 	}
 	slices.SortStableFunc(labels, func(x, y label) int {
 		switch {
@@ -188,8 +188,8 @@ func (b *svg) medians(d Dots, of [][]float64, axis valueAxis) {
 	b.named(labels, dotsRight+6)
 }
 
-// short cuts a name.
-func short(s string, most int) string {
+// cutName cuts a name.
+func cutName(s string, most int) string {
 	if r := []rune(s); len(r) > most {
 		return string(r[:most-1]) + "…"
 	}

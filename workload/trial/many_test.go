@@ -328,14 +328,15 @@ func TestSuspiciousRunsAreTold(t *testing.T) {
 	}
 	cand.Runs[2].End = nil
 	cand.Runs[3].Meta.Step.Block = 9
+	cand.Runs[4].End = &End{Reason: "load failed: connection lost"}
 	c = mustCompare(t, base, cand)
 	for _, want := range []string{"was interrupted", "is no part of a pair"} {
 		if !strings.Contains(strings.Join(c.Warnings, "\n"), want) {
 			t.Errorf("no %q in %q", want, c.Warnings)
 		}
 	}
-	if r := rowOf(t, c, probes.TPS); r.N != 5 {
-		t.Errorf("%d pairs, want 5", r.N)
+	if r := rowOf(t, c, probes.TPS); r.N != 4 {
+		t.Errorf("%d pairs, want 4", r.N)
 	}
 }
 
@@ -384,9 +385,9 @@ func TestGrouped(t *testing.T) {
 	}
 }
 
-func comparisonJSON(t *testing.T, v any) string {
+func comparisonJSON(t *testing.T, c Comparison) string {
 	t.Helper()
-	b, err := json.Marshal(v)
+	b, err := json.Marshal(c)
 	if err != nil {
 		t.Fatal(err)
 	}
