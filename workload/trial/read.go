@@ -101,6 +101,8 @@ func (run *Run) take(text []byte, whole bool, number int, d *damage) {
 		d.add(number, "is not later than the one before")
 	case l.Sample != nil:
 		run.Samples = append(run.Samples, *l.Sample)
+	case l.Background != nil:
+		run.Background = append(run.Background, *l.Background)
 	case l.End != nil:
 		run.End = l.End
 	default:

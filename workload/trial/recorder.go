@@ -22,9 +22,10 @@ const Extension = ".ndjson"
 
 // line is one line of a run file: exactly one of its parts is set.
 type line struct {
-	Header *Meta          `json:"header,omitempty"`
-	Sample *probes.Sample `json:"sample,omitempty"`
-	End    *End           `json:"end,omitempty"`
+	Header     *Meta          `json:"header,omitempty"`
+	Sample     *probes.Sample `json:"sample,omitempty"`
+	Background *Background    `json:"background,omitempty"`
+	End        *End           `json:"end,omitempty"`
 }
 
 // file is what a Recorder needs of *os.File.
@@ -116,6 +117,15 @@ func (r *Recorder) Append(s *probes.Sample) error {
 		r.lost++
 	}
 	return err
+}
+
+// AppendBackground writes what went on beside the run. After a write that failed
+// it does nothing.
+func (r *Recorder) AppendBackground(b Background) error {
+	if r.stopped {
+		return nil
+	}
+	return r.write(line{Background: &b})
 }
 
 // Close writes the footer, which notes samples that could not be written, and
