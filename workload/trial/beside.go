@@ -33,6 +33,8 @@ type beside struct {
 	every   time.Duration
 	busy    *probes.BusyReader
 	remote  string // why the server's own processes are not told apart; empty where they are
+	conn    *pgx.Conn
+	connErr error // why there is none
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
 }
@@ -54,6 +56,13 @@ func newBeside(s *Session, command string, every time.Duration) *beside {
 	return b
 }
 
+// open connects, before the run begins: that is no part of it.
+func (b *beside) open(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, besideQuery)
+	defer cancel()
+	b.conn, b.connErr = b.s.connectAs(probes.AppName)(ctx)
+}
+
 // start looks from now on until stop, or the end of ctx.
 func (b *beside) start(ctx context.Context) {
 	ctx, b.cancel = context.WithCancel(ctx)
@@ -63,20 +72,21 @@ func (b *beside) start(ctx context.Context) {
 	}
 }
 
-// stop ends what start began and waits for it.
-func (b *beside) stop() {
+// stop ends what start began and waits for it. ctx must not have ended.
+func (b *beside) stop(ctx context.Context) {
 	if b.cancel != nil {
 		b.cancel()
 	}
 	b.wg.Wait()
+	if b.conn != nil {
+		closing, cancel := context.WithTimeout(ctx, besideQuery)
+		defer cancel()
+		_ = b.conn.Close(closing) // what a session says at its end matters to nobody
+	}
 }
 
 // watch looks at sessions and processes.
 func (b *beside) watch(ctx context.Context) {
-	conn, connErr := b.s.connectAs(probes.AppName)(ctx)
-	if connErr == nil {
-		defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	}
 	_, _ = b.busy.Look(0) // what comes after counts from here
 	tick := time.NewTicker(b.every)
 	defer tick.Stop()
@@ -95,10 +105,8 @@ func (b *beside) watch(ctx context.Context) {
 		for _, p := range top {
 			out.Top = append(out.Top, Busy(p))
 		}
-		if connErr == nil {
-			err = out.count(ctx, conn)
-		} else {
-			err = connErr
+		if err = b.connErr; err == nil {
+			err = out.count(ctx, b.conn)
 		}
 		if err != nil {
 			missing = append(missing, "sessions: "+err.Error())

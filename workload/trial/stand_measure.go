@@ -85,11 +85,12 @@ func (x *stand) attach(driving context.Context, d *drive, what *workload.Load) W
 	b := newBeside(x.s, x.o.Background, x.pace())
 	started, stopped := what.Started, what.Stopped
 	what.Started = func() {
+		b.open(driving)
 		started()
 		b.start(driving)
 	}
 	what.Stopped = func(err error) {
-		b.stop()
+		b.stop(context.WithoutCancel(driving))
 		stopped(err)
 	}
 	return x.o.WarmUp
