@@ -35,6 +35,7 @@ type beside struct {
 	remote  string // why the server's own processes are not told apart; empty where they are
 	conn    *pgx.Conn
 	connErr error // why there is none
+	looks   int   // of watch, once it has ended
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
 }
@@ -78,6 +79,9 @@ func (b *beside) stop(ctx context.Context) {
 		b.cancel()
 	}
 	b.wg.Wait()
+	if b.looks == 0 { // a short run on a busy machine: late is better than never
+		b.look(ctx)
+	}
 	if b.conn != nil {
 		closing, cancel := context.WithTimeout(ctx, besideQuery)
 		defer cancel()
@@ -96,27 +100,33 @@ func (b *beside) watch(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		out := Background{At: time.Now()}
-		missing := []string{b.remote}
-		top, err := b.busy.Look(besideTop)
-		if err != nil {
-			missing = append(missing, "busy processes: "+err.Error())
-		}
-		for _, p := range top {
-			out.Top = append(out.Top, Busy(p))
-		}
-		if err = b.connErr; err == nil {
-			err = out.count(ctx, b.conn)
-		}
-		if err != nil {
-			missing = append(missing, "sessions: "+err.Error())
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		out.Missing = joinSome(missing)
-		b.append(out)
+		b.look(ctx)
 	}
+}
+
+// look appends what goes on now; what ctx cut off is left out.
+func (b *beside) look(ctx context.Context) {
+	out := Background{At: time.Now()}
+	missing := []string{b.remote}
+	top, err := b.busy.Look(besideTop)
+	if err != nil {
+		missing = append(missing, "busy processes: "+err.Error())
+	}
+	for _, p := range top {
+		out.Top = append(out.Top, Busy(p))
+	}
+	if err = b.connErr; err == nil {
+		err = out.count(ctx, b.conn)
+	}
+	if err != nil {
+		missing = append(missing, "sessions: "+err.Error())
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	out.Missing = joinSome(missing)
+	b.append(out)
+	b.looks++
 }
 
 func joinSome(parts []string) string {
