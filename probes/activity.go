@@ -19,8 +19,14 @@ type activity struct {
 	started                    *time.Time // nil without the right to see it
 }
 
-func queryActivity(ctx context.Context, c *session) ([]activity, error) {
-	rows, err := c.conn.Query(ctx, activitySQL)
+// queryActivity asks for the rows of these processes, by the pids that the
+// server knows; without pids for all rows.
+func queryActivity(ctx context.Context, c *session, pids []int32) ([]activity, error) {
+	asked := make([]*int32, max(1, len(pids))) // one NULL stands for all
+	for i := range pids {
+		asked[i] = &pids[i]
+	}
+	rows, err := c.conn.Query(ctx, activitySQL, asked)
 	if err != nil {
 		return nil, err
 	}

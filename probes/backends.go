@@ -15,11 +15,13 @@ var activitySQL string
 type backends struct {
 	server *Server
 	roots  Roots
-	// gen is the connection that pm and why belong to.
+	// gen is the connection that own, pm and why belong to.
 	gen   int
+	own   int // the process that serves it, as the server sees it
 	pm    postmaster
 	why   error // why there is no postmaster; nil when there is one
 	procs *processTable
+	rows  *activityTable
 }
 
 // NewBackends offers every process of the server: its row of pg_stat_activity,
@@ -27,7 +29,7 @@ type backends struct {
 // processes are not on this machine there are the rows alone, and the misses
 // say why.
 func NewBackends(ctx context.Context, s *Server) (Probe, []Miss) {
-	b := &backends{server: s, roots: s.roots, procs: newProcessTable(s.roots)}
+	b := &backends{server: s, roots: s.roots, procs: newProcessTable(s.roots), rows: newActivityTable()}
 	// An error means that the server is away just now; Read says so again.
 	err := s.use(ctx, func(c *session) error {
 		b.meet(c)
@@ -59,34 +61,45 @@ func (b *backends) meet(c *session) {
 	if b.gen == c.gen {
 		return
 	}
-	b.gen = c.gen
+	b.gen, b.own = c.gen, c.pid
 	b.procs.close()
+	b.rows = newActivityTable()
 	b.pm, b.why = findPostmaster(b.roots, c)
 }
 
-// Read asks the server for its list first and looks at the processes right
-// after, so that a process and its row are of the same moment.
+// Read looks at the processes first, then asks the server about those that have
+// run since the last time: the row of one that has not is as it was. While it
+// looks, others may use the connection.
 func (b *backends) Read(ctx context.Context) (Batch, error) {
 	out := Batch{Probe: b.Name()}
-	var rows []activity
-	var ownPid int
 	err := b.server.use(ctx, func(c *session) error {
 		b.meet(c)
-		ownPid = c.pid
-		var err error
-		rows, err = queryActivity(ctx, c)
-		return err
+		return nil
 	})
+	var seen seenProcesses
+	var unseen error // why not every process was seen
+	if err == nil {
+		seen, unseen = b.processes()
+	}
+	if err == nil && (unseen != nil || !b.rows.upToDate(seen.list, b.own)) {
+		err = b.server.use(ctx, func(c *session) error {
+			if b.gen != c.gen { // of the processes of another server nothing holds
+				b.meet(c)
+				seen, unseen = b.processes()
+			}
+			return b.rows.renew(ctx, c, seen.list, unseen == nil)
+		})
+	}
 	if err != nil {
+		b.rows = newActivityTable() // who ran meanwhile is not known any more
 		err = fmt.Errorf("listing the server's backends: %w", err)
 		for _, m := range b.Metrics() {
 			out.Misses = append(out.Misses, Miss{ID: m.ID, Reason: err.Error()})
 		}
 		return out, err
 	}
-	seen, err := b.processes()
-	out.Backends = joinBackends(rows, seen, ownPid)
-	out.Readings, out.Misses = backendSums(out.Backends, err)
+	out.Backends = joinBackends(b.rows.byPid, seen)
+	out.Readings, out.Misses = backendSums(out.Backends, unseen)
 	return out, nil
 }
 
@@ -144,38 +157,54 @@ func backendSums(rows []Backend, why error) (readings []Reading, misses []Miss) 
 }
 
 // joinBackends puts rows and processes together by the pid that the process has
-// in the server's own pid namespace. Where the start times do not agree, the
-// row stays without figures: they would be another process's.
-func joinBackends(rows []activity, seen seenProcesses, ownPid int) []Backend {
-	byPid := make(map[int]*process, len(seen.list))
-	for _, p := range seen.list {
-		byPid[p.nspid] = p
-	}
-	step := clockStep(rows, byPid, seen.boot)
+// in the server's own pid namespace, and orders them by the pid in ours. Where the
+// start times do not agree, the row stays without figures: they would be another
+// process's.
+func joinBackends(rows map[int]*Backend, seen seenProcesses) []Backend {
+	step := clockStep(rows, seen)
 	out := make([]Backend, 0, max(len(rows), len(seen.list)))
-	taken := make(map[int]bool, len(rows))
-	for _, r := range rows {
-		b := r.backend(ownPid)
-		p := byPid[r.pid]
-		// Without the right to see the row's start there is nothing to compare.
-		if p != nil && (r.started == nil || agrees(seen.boot, p.start, *r.started, step)) {
-			p.fill(&b)
-			if b.Role == "" {
-				b.Role = p.role
-			}
-			taken[r.pid] = true
-		}
-		out = append(out, b)
-	}
+	taken := 0
 	for _, p := range seen.list {
-		if taken[p.nspid] {
+		r := rows[p.nspid]
+		// Without the right to see the row's start there is nothing to compare.
+		if r == nil || !r.Started.IsZero() && !agrees(seen.boot, p.start, r.Started, step) {
+			out = append(out, Backend{Role: p.role, Started: startOf(seen.boot, p.start)})
+			p.fill(&out[len(out)-1])
 			continue
 		}
-		b := Backend{Role: p.role, Started: startOf(seen.boot, p.start)}
-		p.fill(&b)
-		out = append(out, b)
+		taken++
+		out = append(out, *r)
+		b := &out[len(out)-1]
+		p.fill(b)
+		if b.Role == "" {
+			b.Role = p.role
+		}
 	}
-	slices.SortStableFunc(out, func(a, b Backend) int { return a.Pid - b.Pid })
+	if taken < len(rows) {
+		out = append(out, unclaimed(rows, seen, step)...)
+	}
+	byPid := func(a, b Backend) int { return a.Pid - b.Pid }
+	if !slices.IsSortedFunc(out, byPid) {
+		slices.SortStableFunc(out, byPid)
+	}
+	return out
+}
+
+// unclaimed are the rows that no process belongs to.
+func unclaimed(rows map[int]*Backend, seen seenProcesses, step time.Duration) []Backend {
+	claimed := make(map[int]bool, len(seen.list))
+	for _, p := range seen.list {
+		r := rows[p.nspid]
+		if r != nil && (r.Started.IsZero() || agrees(seen.boot, p.start, r.Started, step)) {
+			claimed[p.nspid] = true
+		}
+	}
+	var out []Backend
+	for pid, r := range rows {
+		if !claimed[pid] {
+			out = append(out, *r)
+		}
+	}
 	return out
 }
 
@@ -183,11 +212,13 @@ func joinBackends(rows []activity, seen seenProcesses, ownPid int) []Backend {
 // started: it lives as long as the server, and its row and process can be told
 // by the role alone. Without it one correction of the clock would make every
 // older backend look like another process.
-func clockStep(rows []activity, byPid map[int]*process, boot time.Time) time.Duration {
-	for _, r := range rows {
-		p := byPid[r.pid]
-		if r.backendType == "checkpointer" && r.started != nil && p != nil && p.role == "checkpointer" {
-			return r.started.Sub(startOf(boot, p.start))
+func clockStep(rows map[int]*Backend, seen seenProcesses) time.Duration {
+	for _, p := range seen.list {
+		if p.role != "checkpointer" {
+			continue
+		}
+		if r := rows[p.nspid]; r != nil && r.Role == p.role && !r.Started.IsZero() {
+			return r.Started.Sub(startOf(seen.boot, p.start))
 		}
 	}
 	return 0

@@ -28,3 +28,27 @@ func TestPageTableCeiling(t *testing.T) {
 		}
 	}
 }
+
+// TestPageTableCeilingOfLargerGranules: arm64 kernels with 64 kB pages have tables
+// of 8,192 entries, and pages that are several entries of one table.
+func TestPageTableCeilingOfLargerGranules(t *testing.T) {
+	const gb = 1 << 20
+	for _, c := range []struct {
+		name      string
+		granuleKB int
+		pageKB    int
+		want      float64
+	}{
+		{"64 kB in 64 kB", 64, 64, 80*64 + 64 + 8*64},
+		{"2 MB in 64 kB, 32 entries", 64, 2048, 80*64 + 64 + 8*64},
+		{"512 MB in 64 kB", 64, 512 << 10, 64 + 8*64},
+		{"16 kB in 16 kB", 16, 16, 1280*16 + 16 + 8*16},
+		{"64 kB in 4 kB, 16 entries", 4, 64, 80*1024 + 40*4 + 4 + 128},
+		{"32 MB in 4 kB, 16 entries", 4, 32 << 10, 40*4 + 4 + 128},
+		{"a page smaller than the granule", 64, 4, 0},
+	} {
+		if got := PageTableCeiling(c.granuleKB, 40*gb, c.pageKB, 0); got != c.want {
+			t.Errorf("%s: %v kB, want %v", c.name, got, c.want)
+		}
+	}
+}

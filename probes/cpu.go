@@ -9,19 +9,18 @@ import (
 // openCPU offers the machine's CPU time by kind, in seconds, and the number of
 // tasks that run or wait for a processor.
 func openCPU(roots Roots) (Probe, []Miss) {
-	path := roots.ProcPath("stat")
-	var file fileBuffer
+	file := &kernelFile{path: roots.ProcPath("stat")}
 	return openSource("cpu", metricsOf(CPUUser, CPUKernel, CPUIdle, CPUSteal, RunQueue), func() ([]Reading, []Miss, error) {
-		b, err := file.read(path)
+		b, err := file.read()
 		if err != nil {
-			return nil, nil, unreadable(path, err, "")
+			return nil, nil, unreadable(file.path, err, "")
 		}
 		t, err := parseCPUTimes(b)
 		if err != nil {
-			return nil, nil, fmt.Errorf("reading %s: %w", path, err)
+			return nil, nil, fmt.Errorf("reading %s: %w", file.path, err)
 		}
 		return cpuReadings(t), nil, nil
-	})
+	}, file)
 }
 
 func cpuReadings(t cpuTimes) []Reading {

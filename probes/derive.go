@@ -1,6 +1,8 @@
 package probes
 
 import (
+	"cmp"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,17 +34,15 @@ type maker struct {
 // batch takes in what one probe read at a time, and remembers it.
 func (m *maker) batch(mem *memory, b *Batch, at time.Duration) {
 	f := m.frame
-	f.ProbeTime += b.Took
 	f.Misses = append(f.Misses, b.Misses...)
 	m.readings(mem, b, at)
 	m.missed(mem, b)
 	if len(b.Backends) == 0 {
 		return
 	}
-	seconds := (at - mem.backendsAt).Seconds()
-	f.Backends = append(f.Backends, backendRows(mem.backends, b, seconds)...)
+	m.backends(mem, b, at)
 	m.serverFaults(mem, b, at)
-	mem.backends, mem.backendsAt = b, at
+	mem.backends, mem.backendsAt = byIdent(b), at
 }
 
 func (m *maker) readings(mem *memory, b *Batch, at time.Duration) {
@@ -259,12 +259,12 @@ type ident struct {
 	start uint64
 }
 
+func identOf(b *Backend) ident { return ident{b.Pid, b.StartTicks} }
+
 func byIdent(b *Batch) map[ident]*Backend {
-	m := map[ident]*Backend{}
-	if b != nil {
-		for i := range b.Backends {
-			m[ident{b.Backends[i].Pid, b.Backends[i].StartTicks}] = &b.Backends[i]
-		}
+	m := make(map[ident]*Backend, len(b.Backends))
+	for i := range b.Backends {
+		m[identOf(&b.Backends[i])] = &b.Backends[i]
 	}
 	return m
 }
@@ -279,16 +279,16 @@ func (m *maker) serverFaults(mem *memory, cur *Batch, at time.Duration) {
 		m.frame.Values[k] = Value{Missing: reasonFirst}
 		return
 	}
-	before := byIdent(mem.backends)
 	v := Value{Since: mem.backendsAt, Elapsed: at - mem.backendsAt}
 	readable, counted := false, false
-	for _, b := range cur.Backends {
+	for i := range cur.Backends {
+		b := &cur.Backends[i]
 		if b.Use == nil || b.Own {
 			continue
 		}
 		readable = true
 		faults, was := b.Use.MinorFaults+b.Use.MajorFaults, uint64(0)
-		if p := before[ident{b.Pid, b.StartTicks}]; p != nil {
+		if p := mem.backends[identOf(b)]; p != nil {
 			if p.Use == nil {
 				continue
 			}
@@ -310,25 +310,55 @@ func (m *maker) serverFaults(mem *memory, cur *Batch, at time.Duration) {
 	m.frame.Values[k] = v
 }
 
-func backendRows(prev, cur *Batch, seconds float64) []BackendRow {
-	before := byIdent(prev)
-	rows := make([]BackendRow, len(cur.Backends))
-	for i, b := range cur.Backends {
-		rows[i] = BackendRow{Backend: b, Rates: backendRates(before[ident{b.Pid, b.StartTicks}], &b, seconds)}
+// backends makes the rows of the processes, with their rates since the last batch
+// that listed them.
+func (m *maker) backends(mem *memory, cur *Batch, at time.Duration) {
+	f := m.frame
+	seconds := (at - mem.backendsAt).Seconds()
+	f.Backends = slices.Grow(f.Backends, len(cur.Backends))
+	rates := make([]BackendRates, 0, len(cur.Backends)) // in one piece for all rows
+	for i := range cur.Backends {
+		b := &cur.Backends[i]
+		row := BackendRow{Backend: *b}
+		if r, ok := backendRates(mem.backends[identOf(b)], b, seconds); ok {
+			rates = append(rates, r)
+			row.Rates = &rates[len(rates)-1]
+		}
+		f.Backends = append(f.Backends, row)
 	}
-	return rows
 }
 
-func backendRates(p, c *Backend, seconds float64) *BackendRates {
+func backendRates(p, c *Backend, seconds float64) (BackendRates, bool) {
 	if p == nil || seconds <= 0 || p.Mem == nil || c.Mem == nil || p.Use == nil || c.Use == nil {
-		return nil
+		return BackendRates{}, false
 	}
 	per := func(was, is uint64) float64 { return (float64(is) - float64(was)) / seconds }
-	return &BackendRates{
+	return BackendRates{
 		PageTables:  per(p.Mem.PageTables, c.Mem.PageTables),
 		MinorFaults: per(p.Use.MinorFaults, c.Use.MinorFaults),
 		MajorFaults: per(p.Use.MajorFaults, c.Use.MajorFaults),
 		UserPct:     per(p.Use.User, c.Use.User) * 100 / ticksPerSecond,
 		KernelPct:   per(p.Use.Kernel, c.Use.Kernel) * 100 / ticksPerSecond,
+	}, true
+}
+
+// together is for how long at least one of the reads was under way.
+func together(batches []Batch) time.Duration {
+	type span struct{ from, to time.Duration }
+	spans := make([]span, 0, len(batches))
+	for i := range batches {
+		if b := &batches[i]; b.Took > 0 {
+			spans = append(spans, span{b.Offset, b.Offset + b.Took})
+		}
 	}
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	var sum, until time.Duration
+	for i, s := range spans {
+		if i == 0 || s.from > until {
+			until = s.from
+		}
+		sum += max(0, s.to-until)
+		until = max(until, s.to)
+	}
+	return sum
 }

@@ -15,6 +15,7 @@ type Deriver struct {
 	t      time.Duration // of the sample before, as ownCPU
 	ownCPU time.Duration
 	probes map[string]*memory
+	values int // of the frame before: room for those of the next
 	// recent are the lengths of the last intervals, newest last.
 	recent []time.Duration
 }
@@ -22,8 +23,8 @@ type Deriver struct {
 // memory is what one probe read last.
 type memory struct {
 	counters map[Key]past
-	// backends is the last batch that listed processes; nil before the first.
-	backends   *Batch
+	// backends are the processes that the last batch listed; nil before the first.
+	backends   map[ident]*Backend
 	backendsAt time.Duration
 }
 
@@ -40,7 +41,7 @@ type past struct {
 func (d *Deriver) Next(cur *Sample) Frame {
 	f := Frame{
 		Seq: cur.Seq, At: cur.At, T: cur.T, Marks: cur.Marks,
-		Values: make(map[Key]Value, 64),
+		Values: make(map[Key]Value, d.values), ProbeTime: together(cur.Batches),
 	}
 	if d.began {
 		f.Elapsed = cur.T - d.t
@@ -67,6 +68,7 @@ func (d *Deriver) Next(cur *Sample) Frame {
 	m.load()
 	m.server()
 	m.ratios()
+	d.values = len(f.Values)
 	return f
 }
 

@@ -45,7 +45,8 @@ type Frame struct {
 	Backends []BackendRow
 	Marks    []Mark
 	Misses   []Miss
-	// ProbeTime is how long the reads of all probes took together.
+	// ProbeTime is for how long at least one probe was being read: they are read
+	// side by side, and some wait for one another.
 	ProbeTime time.Duration
 	// OwnCPUPct is pgtlb's own CPU time in percent of one CPU, with the load driver.
 	OwnCPUPct float64

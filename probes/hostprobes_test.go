@@ -137,7 +137,7 @@ func TestSourceThatGoesAwayIsAMiss(t *testing.T) {
 	if err != nil || len(b.Readings) != 1 || len(b.Misses) != 1 || b.Misses[0].ID != THPFaultAlloc {
 		t.Errorf("one counter gone: %+v, %v", b, err)
 	}
-	if err := os.Remove(path); err != nil {
+	if err := errors.Join(p.Close(), os.Remove(path)); err != nil {
 		t.Fatal(err)
 	}
 	b, err = p.Read(context.Background())

@@ -12,6 +12,8 @@ const smallPageKB = 4
 func hugePagesOf(roots Roots, info ServerInfo, f serverFacts) HugePages {
 	h := HugePages{Requested: info.HugePages.Requested}
 	wanted := wantedPageKB(roots, f)
+	h.WantedKB = wanted
+	h.Unsupported = f.neededPages != nil && *f.neededPages < 0
 	h.Needed = neededPages(roots, info, f, wanted)
 	judgeInUse(&h, roots, info, f, wanted)
 	if h.FellBack() && h.Needed > 0 {

@@ -7,19 +7,18 @@ import (
 
 // openInterrupts offers the TLB shootdowns of /proc/interrupts.
 func openInterrupts(roots Roots) (Probe, []Miss) {
-	path := roots.ProcPath("interrupts")
-	var file fileBuffer
+	file := &kernelFile{path: roots.ProcPath("interrupts")}
 	return openSource("interrupts", metricsOf(TLBShootdowns), func() ([]Reading, []Miss, error) {
-		b, err := file.read(path)
+		b, err := file.read()
 		if err != nil {
-			return nil, nil, unreadable(path, err, "")
+			return nil, nil, unreadable(file.path, err, "")
 		}
 		n, err := parseTLBShootdowns(b)
 		if err != nil {
 			return nil, nil, err
 		}
 		return []Reading{{ID: TLBShootdowns, Value: float64(n)}}, nil, nil
-	})
+	}, file)
 }
 
 // parseTLBShootdowns sums the row "TLB:" over all CPUs. By hand, because

@@ -17,14 +17,15 @@ type source struct {
 	name    string
 	metrics []Metric
 	read    func() ([]Reading, []Miss, error)
+	files   []*kernelFile // that read keeps open
 }
 
 // openSource reads once to find out which of the wanted metrics are there.
 // Those that are not come back with the reason; the probe is nil when there are
-// none at all.
-func openSource(name string, wanted []Metric, read func() ([]Reading, []Miss, error)) (Probe, []Miss) {
+// none at all. The files are those that read keeps open.
+func openSource(name string, wanted []Metric, read func() ([]Reading, []Miss, error), files ...*kernelFile) (Probe, []Miss) {
 	readings, misses, err := read()
-	s := &source{name: name, read: read}
+	s := &source{name: name, read: read, files: files}
 	var missing []Miss
 	for _, m := range wanted {
 		if hasReading(readings, m.ID) {
@@ -34,6 +35,7 @@ func openSource(name string, wanted []Metric, read func() ([]Reading, []Miss, er
 		missing = append(missing, missFor(m.ID, misses, err))
 	}
 	if len(s.metrics) == 0 {
+		_ = s.Close() // of files that were opened for reading
 		return nil, missing
 	}
 	return s, missing
@@ -62,7 +64,15 @@ func missFor(id string, misses []Miss, err error) Miss {
 
 func (s *source) Name() string      { return s.name }
 func (s *source) Metrics() []Metric { return slices.Clone(s.metrics) }
-func (s *source) Close() error      { return nil }
+
+// Close closes the files.
+func (s *source) Close() error {
+	var errs []error
+	for _, f := range s.files {
+		errs = append(errs, f.close())
+	}
+	return errors.Join(errs...)
+}
 
 // Read reads the files again. A metric that was there when the probe was opened
 // and is not there now is a miss.
@@ -97,33 +107,47 @@ func unreadable(path string, err error, ifAbsent string) error {
 	return u
 }
 
-// fileBuffer reads small kernel files again and again into the same memory.
-type fileBuffer struct{ b []byte }
+// kernelFile is a small file of the kernel that is read again and again: it stays
+// open, and its content comes into the same memory. Opening one costs more than
+// reading it.
+type kernelFile struct {
+	path string
+	f    *os.File
+	b    []byte
+}
 
-// read returns the content of a file; it is valid until the next call.
-func (f *fileBuffer) read(path string) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	if f.b == nil {
-		f.b = make([]byte, 0, 4096)
-	}
-	f.b = f.b[:0]
-	for {
-		n, err := file.Read(f.b[len(f.b):cap(f.b)])
-		f.b = f.b[:len(f.b)+n]
-		if err == io.EOF {
-			return f.b, nil
-		}
+// read returns the content; it is valid until the next call.
+func (k *kernelFile) read() ([]byte, error) {
+	if k.f == nil {
+		f, err := os.Open(k.path)
 		if err != nil {
 			return nil, err
 		}
-		if len(f.b) == cap(f.b) {
-			f.b = slices.Grow(f.b, cap(f.b))
-		}
+		k.f = f
 	}
+	if k.b == nil {
+		k.b = make([]byte, 4096)
+	}
+	for n := 0; ; {
+		m, err := k.f.ReadAt(k.b[n:], int64(n))
+		n += m
+		switch {
+		case err == io.EOF:
+			return k.b[:n], nil
+		case err != nil:
+			return nil, errors.Join(err, k.close()) // opened anew the next time
+		}
+		k.b = append(k.b, make([]byte, len(k.b))...)
+	}
+}
+
+func (k *kernelFile) close() error {
+	if k.f == nil {
+		return nil
+	}
+	f := k.f
+	k.f = nil
+	return f.Close()
 }
 
 // parseDecimal reads a decimal number that fits 64 bits. It takes bytes, so

@@ -77,6 +77,12 @@ type HugePages struct {
 	Needed int `json:"needed,omitempty"`
 	// Short is how many of those the pool lacked, known only after a fall-back.
 	Short int `json:"short,omitempty"`
+	// WantedKB is the size that the server asks for: huge_page_size, else the
+	// kernel's default; 0 where nothing tells.
+	WantedKB int `json:"wanted_kb,omitempty"`
+	// Unsupported is set where the server says that it cannot have huge pages
+	// here: shared_memory_size_in_huge_pages is -1.
+	Unsupported bool `json:"unsupported,omitempty"`
 }
 
 // FellBack tells whether huge_pages = try silently ended with small pages.

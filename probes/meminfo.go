@@ -2,6 +2,7 @@ package probes
 
 import (
 	"errors"
+	"os"
 
 	"github.com/prometheus/procfs"
 )
@@ -27,8 +28,7 @@ func ReadMeminfo(roots Roots) (procfs.Meminfo, error) {
 	pfs, err := procfs.NewFS(roots.ProcPath())
 	if err != nil {
 		// Its error names the mount point only in words; ask the file itself.
-		var f fileBuffer
-		if _, ferr := f.read(path); ferr != nil {
+		if _, ferr := os.ReadFile(path); ferr != nil {
 			err = ferr
 		}
 		return procfs.Meminfo{}, unreadable(path, err, "")

@@ -77,7 +77,7 @@ func FuzzParseVMStat(f *testing.F) {
 	f.Add([]byte("pgfault\n"))
 	f.Add([]byte("pgfault 1 2"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		v, err := parseVMStat(bytes.NewReader(b))
+		v, err := parseVMStat(b)
 		if err != nil {
 			return
 		}

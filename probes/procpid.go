@@ -64,6 +64,8 @@ type procStatus struct {
 	mem    BackendMem
 	hasMem bool   // false for a process that is ending, and before Linux 4.5
 	peak   uint64 // VmPeak in kB
+	// threads is 0 where the file does not tell.
+	threads uint64
 }
 
 // parseProcStatus reads by hand, without allocation: procfs takes three times
@@ -88,6 +90,8 @@ func parseProcStatus(b []byte) (procStatus, error) {
 			into = &pid
 		case "VmPeak":
 			into = &s.peak
+		case "Threads":
+			into = &s.threads
 		case "VmPTE":
 			into = &s.mem.PageTables
 			found++
@@ -115,6 +119,15 @@ func parseProcStatus(b []byte) (procStatus, error) {
 	s.nspid = int(pid)
 	s.hasMem = found == 4
 	return s, nil
+}
+
+// parseRunTime takes the CPU time in nanoseconds from /proc/PID/schedstat, which
+// is that of the main thread. It is false where the kernel does not count it:
+// there the file says 0 0 0.
+func parseRunTime(b []byte) (uint64, bool) {
+	first, _, ok := bytes.Cut(b, []byte(" "))
+	n, isNumber := parseDecimal(first)
+	return n, ok && isNumber && n > 0
 }
 
 // pidPath is the path of a file of a process.

@@ -1,41 +1,61 @@
 package probes
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"syscall"
-
-	"github.com/prometheus/procfs"
 )
 
 // openPSI offers the pressure stall times of CPU, memory and I/O, in µs.
 func openPSI(roots Roots) (Probe, []Miss) {
-	return openSource("psi", metricsOf(PSICPU, PSIMemory, PSIIO), func() ([]Reading, []Miss, error) {
-		return readPSI(roots)
-	})
+	ids := []string{PSICPU, PSIMemory, PSIIO}
+	var files []*kernelFile
+	for _, resource := range []string{"cpu", "memory", "io"} {
+		files = append(files, &kernelFile{path: roots.ProcPath("pressure", resource)})
+	}
+	return openSource("psi", metricsOf(ids...), func() (readings []Reading, misses []Miss, _ error) {
+		for i, f := range files {
+			us, err := readStall(f)
+			if err != nil {
+				misses = append(misses, missFor(ids[i], nil, err))
+				continue
+			}
+			readings = append(readings, Reading{ID: ids[i], Value: float64(us)})
+		}
+		return readings, misses, nil
+	}, files...)
 }
 
 const noPSI = "the kernel has no pressure stall information (Linux 4.20 with CONFIG_PSI)"
 
-func readPSI(roots Roots) ([]Reading, []Miss, error) {
-	pfs, err := procfs.NewFS(roots.ProcPath())
+// readStall reads for how long, in µs since the boot, some task waited.
+func readStall(f *kernelFile) (uint64, error) {
+	b, err := f.read()
 	if err != nil {
-		return nil, nil, &Unavailable{What: roots.ProcPath(), Reason: noPSI + ", or /proc is not mounted"}
+		return 0, psiError(f.path, err)
 	}
-	var readings []Reading
-	var misses []Miss
-	for _, f := range []struct{ id, resource string }{{PSICPU, "cpu"}, {PSIMemory, "memory"}, {PSIIO, "io"}} {
-		path := roots.ProcPath("pressure", f.resource)
-		s, err := pfs.PSIStatsForResource(f.resource)
-		switch {
-		case err != nil:
-			misses = append(misses, missFor(f.id, nil, psiError(path, err)))
-		case s.Some == nil:
-			misses = append(misses, Miss{ID: f.id, Reason: path + " has no line \"some\""})
-		default:
-			readings = append(readings, Reading{ID: f.id, Value: float64(s.Some.Total)})
+	us, ok := parseStall(b)
+	if !ok {
+		return 0, fmt.Errorf("%s has no line \"some\" with a total", f.path)
+	}
+	return us, nil
+}
+
+// parseStall takes the total from the line "some avg10=0.00 … total=1234". By
+// hand: procfs opens the file anew and scans it with a format, 40 µs each.
+func parseStall(b []byte) (uint64, bool) {
+	for len(b) > 0 {
+		var line []byte
+		line, b, _ = bytes.Cut(b, []byte("\n"))
+		rest, ok := bytes.CutPrefix(line, []byte("some "))
+		if !ok {
+			continue
 		}
+		_, total, _ := bytes.Cut(rest, []byte("total="))
+		return parseDecimal(bytes.TrimSpace(total))
 	}
-	return readings, misses, nil
+	return 0, false
 }
 
 // psiError explains a pressure file that cannot be read. A kernel that was

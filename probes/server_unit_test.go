@@ -153,7 +153,7 @@ Threads:	1
 
 func TestProcStatus(t *testing.T) {
 	s, err := parseProcStatus([]byte(statusText))
-	want := procStatus{nspid: 21, hasMem: true, peak: 6490428, mem: BackendMem{PageTables: 5268, Hugetlb: 2048, Shmem: 1400000, Private: 3112}}
+	want := procStatus{nspid: 21, hasMem: true, peak: 6490428, threads: 1, mem: BackendMem{PageTables: 5268, Hugetlb: 2048, Shmem: 1400000, Private: 3112}}
 	if err != nil || s != want {
 		t.Errorf("%+v, %v; want %+v", s, err, want)
 	}
@@ -237,7 +237,7 @@ func TestHidePid(t *testing.T) {
 }
 
 // joinCase is a server whose processes are seen from outside of its container.
-func joinCase(boot time.Time) ([]activity, seenProcesses) {
+func joinCase(boot time.Time) (map[int]*Backend, seenProcesses) {
 	at := func(seconds int) *time.Time {
 		t := boot.Add(time.Duration(seconds) * time.Second)
 		return &t
@@ -251,9 +251,11 @@ func joinCase(boot time.Time) ([]activity, seenProcesses) {
 		{pid: 25, query: "<insufficient privilege>"},
 	}
 	proc := func(pid, nspid int, role string, start uint64) *process {
-		return &process{pid: pid, nspid: nspid, role: role, start: start * ticksPerSecond, hasMem: true, mem: BackendMem{PageTables: uint64(pid)}}
+		return &process{pid: pid, nspid: nspid, role: role, start: start * ticksPerSecond, mem: &BackendMem{PageTables: uint64(pid)}}
 	}
-	return rows, seenProcesses{boot, []*process{
+	told := newActivityTable()
+	told.put(rows, 22)
+	return told.byPid, seenProcesses{boot, []*process{
 		proc(4000, 1, RolePostmaster, 99),
 		proc(4010, 10, "checkpointer", 100),
 		proc(4011, 11, "logger", 100),
@@ -266,7 +268,7 @@ func joinCase(boot time.Time) ([]activity, seenProcesses) {
 
 func TestJoinUsesThePidOfTheServersNamespace(t *testing.T) {
 	rows, seen := joinCase(time.Now().Add(-time.Hour))
-	got := joinBackends(rows, seen, 22)
+	got := joinBackends(rows, seen)
 	byApp := func(app, role string) Backend {
 		i := slices.IndexFunc(got, func(b Backend) bool { return b.App == app && b.Role == role })
 		if i < 0 {
@@ -313,7 +315,7 @@ func TestJoinSurvivesASetClock(t *testing.T) {
 	rows, seen := joinCase(boot)
 	seen.boot = boot.Add(90 * time.Second) // the clock was put forward since
 	n := 0
-	for _, b := range joinBackends(rows, seen, 22) {
+	for _, b := range joinBackends(rows, seen) {
 		if b.App != "" && b.Mem != nil {
 			n++
 		}

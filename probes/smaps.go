@@ -73,6 +73,38 @@ func parseSmaps(r io.Reader) (PageProof, error) {
 			best = cur
 		}
 	}
+	err := scanSmaps(r, func(line string) {
+		take()
+		cur = PageProof{Words: "smaps KernelPageSize"}
+		cur.Mapping, shared = serverMemory(line)
+	}, func(key string, value []byte) {
+		if !shared {
+			return
+		}
+		n, ok := parseDecimal(bytes.TrimSuffix(value, []byte(" kB")))
+		switch {
+		case !ok: // VmFlags and the like are no numbers
+		case key == "Size":
+			cur.SizeKB = n
+		case key == "KernelPageSize" && n < 1<<31:
+			cur.PageKB = int(n)
+		case key == "ShmemPmdMapped":
+			cur.THPKB = n
+		}
+	})
+	if err != nil {
+		return PageProof{}, err
+	}
+	take()
+	if best.PageKB == 0 {
+		return PageProof{}, ErrNoSharedMapping
+	}
+	return best, nil
+}
+
+// scanSmaps calls mapping with the first line of each mapping of a file in the
+// form of smaps or maps, and field with each of its fields.
+func scanSmaps(r io.Reader, mapping func(line string), field func(key string, value []byte)) error {
 	sc := bufio.NewScanner(r)
 	sc.Buffer(nil, maxMapLine)
 	for sc.Scan() {
@@ -81,33 +113,12 @@ func parseSmaps(r io.Reader) (PageProof, error) {
 		// A mapping begins with "start-end perms offset dev inode name"; the
 		// fields of a mapping have one word before the colon.
 		if !isField || bytes.ContainsRune(key, ' ') {
-			take()
-			cur = PageProof{Words: "smaps KernelPageSize"}
-			cur.Mapping, shared = serverMemory(string(line))
+			mapping(string(line))
 			continue
 		}
-		if !shared {
-			continue
-		}
-		n, ok := parseDecimal(bytes.TrimSuffix(bytes.TrimSpace(value), []byte(" kB")))
-		switch {
-		case !ok: // VmFlags and the like are no numbers
-		case string(key) == "Size":
-			cur.SizeKB = n
-		case string(key) == "KernelPageSize" && n < 1<<31:
-			cur.PageKB = int(n)
-		case string(key) == "ShmemPmdMapped":
-			cur.THPKB = n
-		}
+		field(string(key), bytes.TrimSpace(value))
 	}
-	if err := sc.Err(); err != nil {
-		return PageProof{}, err
-	}
-	take()
-	if best.PageKB == 0 {
-		return PageProof{}, ErrNoSharedMapping
-	}
-	return best, nil
+	return sc.Err()
 }
 
 // serverMemory tells from the first line of a mapping whether it is of memory

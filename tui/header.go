@@ -20,7 +20,7 @@ func (m *Model) drawHeader(c *canvas, sc *scene, h int) {
 	switch {
 	case h == 1:
 		first = append(second, busyFigs(st)...)
-	case c.w < 110: // the pages need the room of the first line
+	case c.w < 110, figsWidth(left)+figGap+figsWidth(first[:min(1, len(first))]) > c.w-2: // the pages need the room of the first line
 		first, second = nil, append(first, second...)
 	}
 	flow(c, 0, left, first)
@@ -104,17 +104,25 @@ func pagesFigs(st *trial.State, narrow bool) []fig {
 	return figs
 }
 
-// costFigs say what pgtlb itself takes.
+// dearPct is from where on, in percent of one CPU, pgtlb says that watching costs
+// more than it should.
+const dearPct = 1.5
+
+// costFigs say what pgtlb itself takes: CPU time with the drawing, and for how long
+// the probes were read.
 func costFigs(sc *scene) []fig {
 	if sc.last == nil {
 		return nil
 	}
-	name := "own CPU "
-	if len(running(sc.st)) > 0 {
-		name = "own CPU incl. driver "
+	own := fig{"own CPU " + probes.Short(sc.last.OwnCPUPct) + " %", stDim, 8}
+	switch {
+	case len(running(sc.st)) > 0:
+		own.text = "own CPU incl. driver " + probes.Short(sc.last.OwnCPUPct) + " %"
+	case sc.last.OwnCPUPct > dearPct:
+		own = fig{own.text + ": above " + probes.Short(dearPct) + " %", stWarn, 5}
 	}
 	figs := []fig{
-		{name + probes.Short(sc.last.OwnCPUPct) + " %", stDim, 8},
+		own,
 		{"read " + probes.Short(float64(sc.last.ProbeTime)/float64(time.Millisecond)) + " ms", stDim, 10},
 	}
 	if n := sc.st.Dropped; n > 0 {

@@ -21,9 +21,9 @@ type table struct {
 
 // tableView is the table of one frame.
 type tableView struct {
-	rows    []probes.BackendRow // as shown: filtered and sorted
-	all     int                 // processes of the server, own sessions left out
-	largest float64             // kB, the largest page table shown
+	rows    []*probes.BackendRow // as shown: filtered and sorted; those of the frame
+	all     int                  // processes of the server, own sessions left out
+	largest float64              // kB, the largest page table shown
 	at      time.Time
 }
 
@@ -35,11 +35,13 @@ func (t *table) view(st *trial.State) *tableView {
 	if f == nil {
 		return v
 	}
-	for _, b := range f.Backends {
+	v.rows = make([]*probes.BackendRow, 0, len(f.Backends))
+	for i := range f.Backends {
+		b := &f.Backends[i]
 		if !b.Own {
 			v.all++
 		}
-		if t.matches(&b) {
+		if t.matches(b) {
 			v.rows = append(v.rows, b)
 			if b.Mem != nil {
 				v.largest = max(v.largest, float64(b.Mem.PageTables))
@@ -47,7 +49,7 @@ func (t *table) view(st *trial.State) *tableView {
 		}
 	}
 	less := sortKeys()[t.sort].less
-	slices.SortStableFunc(v.rows, func(a, b probes.BackendRow) int {
+	slices.SortFunc(v.rows, func(a, b *probes.BackendRow) int {
 		// Own sessions come last: they are not what the server does by itself.
 		if a.Own != b.Own {
 			if a.Own {
@@ -55,7 +57,7 @@ func (t *table) view(st *trial.State) *tableView {
 			}
 			return -1
 		}
-		return cmp.Or(less(&a, &b), cmp.Compare(a.Pid, b.Pid))
+		return cmp.Or(less(a, b), cmp.Compare(a.Pid, b.Pid))
 	})
 	return v
 }
@@ -128,7 +130,7 @@ func (t *table) draw(c *canvas, r rect, sc *scene, focused bool) {
 		y := in.y + 1 + i
 		x := in.x
 		for _, col := range cols {
-			col.draw(c, x, y, col.w, &v.rows[first+i], v)
+			col.draw(c, x, y, col.w, v.rows[first+i], v)
 			x += col.w + 1
 		}
 		if focused && first+i == at {

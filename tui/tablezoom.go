@@ -20,7 +20,7 @@ func (m *Model) drawTableZoom(c *canvas, r rect, sc *scene) {
 	if len(v.rows) == 0 {
 		return
 	}
-	b := &v.rows[m.table.index(v)]
+	b := v.rows[m.table.index(v)]
 	titled(c, box, []fig{{fmt.Sprintf("Process %d", b.Pid), stTitle, 0}, {clean(roleText(b)), stPlain, 0}}, []fig{{"esc back", stKey, 1}})
 	list := append(m.exact(sc, b), sessionFacts(b)...)
 	y := in.y

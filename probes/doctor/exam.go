@@ -48,6 +48,7 @@ const (
 	TakesRestart Takes = "a restart of the server"
 	TakesReboot  Takes = "a reboot of the machine"
 	TakesSession Takes = "new sessions"
+	TakesPgtlb   Takes = "a new start of pgtlb"
 )
 
 // Exam is the outcome of all checks.

@@ -73,11 +73,16 @@ func factsForSnippet(e Exam) (snippetFacts, error) {
 	if f.service == "" {
 		f.service = "postgresql.service"
 	}
-	// A start for a limit, not a measurement: each backend's page table and what it
-	// allocates for a plain query, and what the server's own processes take.
-	const ownKB, backendKB = 512 << 10, 8 << 10
-	f.privateKB = ownKB + uint64(max(e.Bill.MaxConnections, 100))*backendKB
+	f.privateKB = privateKB(e.Bill.MaxConnections)
 	return f, nil
+}
+
+// privateKB is what a server takes besides its shared memory, as a start for a
+// limit, not a measurement: each backend's page table and what it allocates for a
+// plain query, and what the server's own processes take.
+func privateKB(maxConnections int) uint64 {
+	const ownKB, backendKB = 512 << 10, 8 << 10
+	return ownKB + uint64(max(maxConnections, defaultConnections))*backendKB
 }
 
 // size is the page size as the kernel's boot line spells it.

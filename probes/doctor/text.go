@@ -33,11 +33,12 @@ func (e Exam) Groups() [][]Check {
 }
 
 // WriteText prints an exam for a person. Checks that found nothing get one line
-// each, unless all is set.
+// each, and those that do not arise one together, unless all is set.
 func WriteText(w io.Writer, e Exam, all bool) error {
 	var b strings.Builder
 	b.WriteString(strings.Join(e.Subject(), "\n") + "\n\n")
 	b.WriteString(wrapped(e.Verdict, "", "") + "\n")
+	var apart []string
 	for _, group := range e.Groups() {
 		b.WriteString("\n")
 		for _, c := range group {
@@ -45,13 +46,19 @@ func WriteText(w io.Writer, e Exam, all bool) error {
 			case Fail, Warn:
 				writeCheck(&b, c)
 			case Unknown, OK, NotHere:
-				if all {
+				switch {
+				case all:
 					writeCheck(&b, c)
-				} else {
+				case c.Status == NotHere:
+					apart = append(apart, c.Title)
+				default:
 					b.WriteString(wrapped(c.Title+": "+c.Found, label(c.Status), indent) + "\n")
 				}
 			}
 		}
+	}
+	if len(apart) > 0 {
+		b.WriteString(wrapped("does not arise here (--all says why): "+strings.Join(apart, "; "), label(NotHere), indent) + "\n")
 	}
 	if lines := e.Bill.Lines(); len(lines) > 0 {
 		b.WriteString("\n" + strings.Join(lines, "\n") + "\n")
@@ -81,7 +88,7 @@ func (e Exam) Subject() []string {
 }
 
 // indent is where a check's texts begin, behind its status.
-const indent = "      "
+const indent = "         "
 
 func label(s Status) string {
 	return fmt.Sprintf("%-*s", len(indent), strings.ToUpper(string(s)))[:len(indent)]

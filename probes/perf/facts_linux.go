@@ -61,13 +61,7 @@ func tryOpen(events []Event, id string) syscall.Errno {
 		if e.ID != id {
 			continue
 		}
-		fd, err := unix.PerfEventOpen(e.attr(true, false, false), 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
-		if err != nil {
-			return toErrno(err)
-		}
-		// The descriptor was only asked for its existence; nothing is lost when closing it fails.
-		_ = unix.Close(fd)
-		return 0
+		return openOnce(e, target{pid: 0, cpu: -1})
 	}
 	return unix.ENOENT
 }

@@ -33,6 +33,8 @@ type Missing struct {
 	State  State
 	Reason string
 	Remedy string // what the user can do, may be empty
+	// Commands are the remedy's first way as commands for root; empty where none does it.
+	Commands []string
 }
 
 // Unavailable is the error of Open when no event at all can be counted.
@@ -79,8 +81,14 @@ func (f Facts) has(bit uint) bool { return f.CapEff>>bit&1 == 1 }
 // privileged says that the kernel lets the process past the paranoid levels of the mainline kernel.
 func (f Facts) privileged() bool { return !f.UserNS && (f.has(capPerfmon) || f.has(capSysAdmin)) }
 
-// noPMU says that not even cycles:u of the own thread could be opened because there is nothing to open.
-func (f Facts) noPMU() bool {
+// MayCount says that the process holds a capability to count, whatever the level is.
+func (f Facts) MayCount() bool { return f.has(capPerfmon) || f.has(capSysAdmin) }
+
+// paranoid returns the command that sets the level.
+func paranoid(level int) string { return fmt.Sprintf("sysctl -w kernel.perf_event_paranoid=%d", level) }
+
+// NoPMU says that not even cycles:u of the own thread could be opened because there is nothing to open.
+func (f Facts) NoPMU() bool {
 	return f.CyclesUser == syscall.ENOENT || f.CyclesUser == syscall.EOPNOTSUPP || f.CyclesUser == syscall.ENODEV
 }
 
@@ -98,7 +106,7 @@ func (f Facts) setcap() string {
 // looks for a PMU, so EACCES says nothing about one), the distribution's extra level, then the kernel's own checks.
 func Diagnose(f Facts, e Event, errno syscall.Errno) Missing {
 	m := Missing{ID: e.ID}
-	if errno == syscall.EACCES && e.Hardware() && f.noPMU() {
+	if errno == syscall.EACCES && e.Hardware() && f.NoPMU() {
 		errno = f.CyclesUser
 	}
 	switch errno {
@@ -106,7 +114,7 @@ func Diagnose(f Facts, e Event, errno syscall.Errno) Missing {
 		m.State, m.Reason, m.Remedy = blocked(f, errno)
 	case syscall.EACCES:
 		m.State = NoPermission
-		m.Reason, m.Remedy = denied(f, e)
+		m.Reason, m.Remedy, m.Commands = denied(f, e)
 	case syscall.ENOENT, syscall.EOPNOTSUPP, syscall.ENODEV, syscall.EINVAL, syscall.ENXIO:
 		m.State = NotThere
 		m.Reason, m.Remedy = absent(f, e, errno)
@@ -135,27 +143,27 @@ func blocked(f Facts, errno syscall.Errno) (State, string, string) {
 }
 
 // denied explains EACCES.
-func denied(f Facts, e Event) (reason, remedy string) {
+func denied(f Facts, e Event) (reason, remedy string, commands []string) {
 	kernel := !e.ExcludeKernel
 	switch {
 	case f.Paranoid >= 3 && !f.has(capSysAdmin) && f.CyclesUser == syscall.EACCES:
 		return fmt.Sprintf("kernel.perf_event_paranoid is %d: this distribution's kernel then wants CAP_SYS_ADMIN for every event", f.Paranoid),
-			fmt.Sprintf("sysctl kernel.perf_event_paranoid=2 and %s, or run as root", f.setcap())
+			fmt.Sprintf("sysctl kernel.perf_event_paranoid=2 and %s, or run as root", f.setcap()), []string{paranoid(2), f.setcap()}
 	case f.Scope.Postmaster != 0 && f.TargetUID != f.UID && !f.privileged() && !f.has(capSysPtrace):
 		return fmt.Sprintf("the server runs as another user (uid %d, ours is %d)", f.TargetUID, f.UID),
-			f.setcap() + ", or run as the server's user" + f.kernelLevel(kernel)
+			f.setcap() + ", or run as the server's user" + f.kernelLevel(kernel), []string{f.setcap()}
 	case f.UserNS && (f.has(capPerfmon) || f.has(capSysAdmin)):
 		return "capabilities inside a user namespace (rootless container) do not count for perf events",
-			"run pgtlb on the host, or sysctl kernel.perf_event_paranoid=0 there"
+			"run pgtlb on the host, or sysctl kernel.perf_event_paranoid=0 there", nil
 	case f.Scope.Postmaster == 0 && f.Paranoid >= 1 && !f.privileged():
 		return fmt.Sprintf("counting system wide needs CAP_PERFMON while kernel.perf_event_paranoid is %d", f.Paranoid),
-			fmt.Sprintf("%s, or sysctl kernel.perf_event_paranoid=0", f.setcap())
+			fmt.Sprintf("%s, or sysctl kernel.perf_event_paranoid=0", f.setcap()), []string{f.setcap()}
 	case kernel && f.Paranoid >= 2 && !f.privileged():
 		return fmt.Sprintf("counting in the kernel needs CAP_PERFMON while kernel.perf_event_paranoid is %d", f.Paranoid),
-			fmt.Sprintf("%s, or sysctl kernel.perf_event_paranoid=1 for processes of the own user", f.setcap())
+			fmt.Sprintf("%s, or sysctl kernel.perf_event_paranoid=1 for processes of the own user", f.setcap()), []string{f.setcap()}
 	}
 	return fmt.Sprintf("a security module (SELinux, AppArmor) refuses it; kernel.perf_event_paranoid is %d", f.Paranoid),
-		"allow perf events in the module's policy, or run outside of the confined context"
+		"allow perf events in the module's policy, or run outside of the confined context", nil
 }
 
 // kernelLevel is what the server's own user needs besides for an event that counts in the kernel.
@@ -168,7 +176,7 @@ func (f Facts) kernelLevel(kernel bool) string {
 
 // absent explains an event that is not there.
 func absent(f Facts, e Event, errno syscall.Errno) (reason, remedy string) {
-	if e.Hardware() && f.noPMU() {
+	if e.Hardware() && f.NoPMU() {
 		return "this machine has no hardware counters (PMU)",
 			"measure on another host, or enable the virtual PMU of this virtual machine"
 	}

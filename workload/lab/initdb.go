@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"pgtlb/probes"
 )
 
 // serverEnv is the environment of the server's programs: no PG* variable of the person's shell may leak in (PGDATA,
@@ -61,7 +63,7 @@ func explainInitdb(err error) error {
 	if !errors.As(err, &failed) {
 		return fmt.Errorf("creating the cluster: %w", err)
 	}
-	if failed.code == 135 || strings.Contains(strings.ToLower(failed.output), "bus error") || strings.Contains(failed.output, "signal 7") {
+	if failed.code == 135 || probes.BusError(failed.output) {
 		return fmt.Errorf("creating the cluster: initdb died of a bus error: before version 16 it always tries huge pages, and the machine's pool has pages that this container or cgroup may not use (its hugetlb limit); raise that limit, empty the pool for now, or use PostgreSQL 16 or later: %w", err)
 	}
 	return fmt.Errorf("creating the cluster: %w", err)

@@ -3,41 +3,20 @@ package lab
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"regexp"
-	"strconv"
 	"strings"
+
+	"pgtlb/probes"
 )
 
-// maxTail bounds what is read of a server's log.
-const maxTail = 64 << 10
-
-// readTail reads the log from offset on, its last maxTail bytes at most, in lines.
+// readTail is the end of the server's log from offset on, in lines. A log that cannot be read explains nothing, like an
+// empty one.
 func readTail(path string, offset int64) []string {
-	f, err := os.Open(path)
+	lines, err := probes.LogTail(path, offset)
 	if err != nil {
 		return nil
 	}
-	defer f.Close()
-	size, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		return nil
-	}
-	from := max(offset, size-maxTail)
-	b := make([]byte, max(size-from, 0))
-	n, err := f.ReadAt(b, from)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil
-	}
-	text := string(b[:n])
-	if from > offset { // cut in the middle of a line
-		_, text, _ = strings.Cut(text, "\n")
-	}
-	if text = strings.TrimRight(text, "\n"); text == "" {
-		return nil
-	}
-	return strings.Split(text, "\n")
+	return lines
 }
 
 // StartError is a server that did not start. Log holds its own words.
@@ -105,28 +84,10 @@ func growCommand(size Pages, n int) string {
 	return fmt.Sprintf("echo %d > /sys/kernel/mm/hugepages/hugepages-%dkB/nr_hugepages", n, size.KB())
 }
 
-var (
-	mapFailed   = regexp.MustCompile(`could not map anonymous shared memory: Cannot allocate memory`)
-	requestSize = regexp.MustCompile(`\(currently ([0-9]+) bytes\)`)
-)
-
-// parseMapFailure reads the size of the shared memory the server could not map.
-func parseMapFailure(log []string) (bytes int64, ok bool) {
-	failed := false
-	for _, line := range log {
-		failed = failed || mapFailed.MatchString(line)
-		if m := requestSize.FindStringSubmatch(line); failed && m != nil {
-			n, err := strconv.ParseInt(m[1], 10, 64)
-			return n, err == nil
-		}
-	}
-	return 0, false
-}
-
 // explainStart turns the log of a failed start into the error that helps most. size is the page size that was asked for.
 func explainStart(r Roots, state string, log []string, size Pages) error {
 	plain := &StartError{State: state, Log: log}
-	bytes, ok := parseMapFailure(log)
+	bytes, ok := probes.MapFailure(log)
 	if !ok || size == Pages4kB {
 		return plain
 	}

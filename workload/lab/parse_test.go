@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"pgtlb/probes"
 )
 
 func TestParsePages(t *testing.T) {
@@ -125,11 +127,11 @@ func TestMapFailure(t *testing.T) {
 		"2026-11-30 13:43:40.066 UTC [3677] FATAL:  could not map anonymous shared memory: Cannot allocate memory",
 		"2026-11-30 13:43:40.066 UTC [3677] HINT:  This error usually means … To reduce the request size (currently 123243331584 bytes), reduce …",
 	}
-	n, ok := parseMapFailure(log)
+	n, ok := probes.MapFailure(log)
 	if !ok || n != 123243331584 || pagesFor(n, Pages2MB) != 58767 {
 		t.Errorf("%d, %v, %d pages", n, ok, pagesFor(n, Pages2MB))
 	}
-	if _, ok := parseMapFailure(log[1:]); ok {
+	if _, ok := probes.MapFailure(log[1:]); ok {
 		t.Error("a hint without its error was taken")
 	}
 	// A VmPeak of 6490428 kB is 3170 pages, never 3169.

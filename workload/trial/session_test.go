@@ -32,7 +32,7 @@ type sessionTest struct {
 
 // labParent is a directory that the server's account can enter; the test fails
 // when anything is left in it.
-func labParent(t *testing.T) string {
+func labParent(t testing.TB) string {
 	t.Helper()
 	parent, err := os.MkdirTemp("", "pgtlb-session-")
 	if err != nil {
@@ -51,7 +51,7 @@ func labParent(t *testing.T) string {
 	return parent
 }
 
-func labOptions(t *testing.T) lab.Options {
+func labOptions(t testing.TB) lab.Options {
 	t.Helper()
 	server, err := lab.Find(t.Context(), "")
 	if err != nil {

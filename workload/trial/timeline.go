@@ -7,9 +7,13 @@ import (
 	"pgtlb/probes"
 )
 
-// maxHistory bounds the frames that a session keeps for its screen: an hour at
-// one sample per second. The recording on disk is whole.
-const maxHistory = 3600
+// How many frames a session keeps for its screen, 12 kB each: an hour at one
+// sample per second where a run may be compared from its start on, else what the
+// widest chart shows. The recording on disk is whole.
+const (
+	maxHistory  = 3600
+	restHistory = 1200
+)
 
 // timeline keeps what a screen needs of the frames seen so far: the history,
 // the run they belong to with its figures up to now, and the baseline over the
@@ -38,8 +42,12 @@ func (t *timeline) add(f probes.Frame) {
 			break
 		}
 	}
-	if len(t.history) >= maxHistory {
-		t.history = slices.Delete(t.history, 0, maxHistory/10)
+	most := restHistory
+	if t.run != nil {
+		most = maxHistory
+	}
+	if len(t.history) >= most {
+		t.history = slices.Delete(t.history, 0, most/10)
 	}
 	t.history = append(t.history, f)
 	if t.run != nil && t.run.Active {

@@ -1,0 +1,332 @@
+package doctor
+
+import (
+	"fmt"
+	"math"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Cgroup is the control group of the server, or of pgtlb itself, with the limits
+// of all its levels.
+type Cgroup struct {
+	// Path is as /proc/PID/cgroup has it; in a container with a view of its own
+	// it is "/".
+	Path   string        `json:"path,omitempty"`
+	Server bool          `json:"server,omitempty"` // it is the server's
+	Limits []CgroupLimit `json:"limits,omitempty"` // innermost level first
+	// CountsHugetlb tells whether huge pages count for memory.max too (cgroup2
+	// mounted with memory_hugetlb_accounting, since Linux 6.6).
+	CountsHugetlb bool `json:"counts_hugetlb,omitempty"`
+}
+
+// CgroupLimit is one limit of one level. Levels without a limit have none.
+type CgroupLimit struct {
+	File   string `json:"file"`              // the file that holds it
+	Level  string `json:"level"`             // the group
+	PageKB int    `json:"page_kb,omitempty"` // of a limit of huge pages; 0 of all memory
+	// Reserving tells that the limit counts when memory is mapped; a limit of huge
+	// pages that does not counts when a page is first touched.
+	Reserving bool  `json:"reserving,omitempty"`
+	Max       int64 `json:"max"`     // bytes
+	Current   int64 `json:"current"` // bytes
+	Hits      int64 `json:"hits,omitempty"`
+}
+
+// noLimit is what version 1 shows where there is no limit, and more.
+const noLimit = int64(1) << 62
+
+func lookAtCgroup(f files, postmaster int) Cgroup {
+	who := "self"
+	if postmaster != 0 {
+		who = strconv.Itoa(postmaster)
+	}
+	text, ok := f.text("/proc/" + who + "/cgroup")
+	if !ok {
+		return Cgroup{}
+	}
+	c := Cgroup{Server: postmaster != 0}
+	mounts, _ := f.text("/proc/" + who + "/mounts")
+	for line := range strings.Lines(mounts) {
+		if strings.Contains(line, " cgroup2 ") && strings.Contains(line, "memory_hugetlb_accounting") {
+			c.CountsHugetlb = true
+		}
+	}
+	for _, g := range parseCgroups(text) {
+		switch {
+		case g.controllers == "": // version 2
+			c.Path = g.path
+			base := "/sys/fs/cgroup"
+			if f.exists("/sys/fs/cgroup/unified") {
+				base = "/sys/fs/cgroup/unified"
+			}
+			c.Limits = append(c.Limits, cgroupLevels(f, base, g.path, false)...)
+		case slices.Contains(strings.Split(g.controllers, ","), "hugetlb"), slices.Contains(strings.Split(g.controllers, ","), "memory"):
+			if c.Path == "" || c.Path == "/" {
+				c.Path = g.path
+			}
+			for _, name := range strings.Split(g.controllers, ",") {
+				if name == "hugetlb" || name == "memory" {
+					c.Limits = append(c.Limits, cgroupLevels(f, "/sys/fs/cgroup/"+name, g.path, true)...)
+				}
+			}
+		}
+	}
+	return c
+}
+
+// cgroupLine is a line of /proc/PID/cgroup.
+type cgroupLine struct{ controllers, path string }
+
+func parseCgroups(text string) []cgroupLine {
+	var out []cgroupLine
+	for line := range strings.Lines(text) {
+		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(f) == 3 && strings.HasPrefix(f[2], "/") {
+			out = append(out, cgroupLine{f[1], path.Clean(f[2])})
+		}
+	}
+	return out
+}
+
+// cgroupLevels reads the limits of a group and of all above it. In a container
+// the path may name levels that are not mounted there: they have no files.
+func cgroupLevels(f files, base, group string, v1 bool) []CgroupLimit {
+	var out []CgroupLimit
+	for level := group; ; level = path.Dir(level) {
+		dir := path.Join(base, level)
+		for _, name := range f.names(dir) {
+			if l, ok := parseLimitName(name, v1); ok {
+				if l, ok = readLimit(f, dir, name, l, v1); ok {
+					l.Level = level
+					out = append(out, l)
+				}
+			}
+		}
+		if level == "/" {
+			return out
+		}
+	}
+}
+
+// parseLimitName knows the files of limits: memory.max, hugetlb.2MB.max,
+// hugetlb.2MB.rsvd.max, and in version 1 those with limit_in_bytes.
+func parseLimitName(name string, v1 bool) (CgroupLimit, bool) {
+	end := ".max"
+	if v1 {
+		end = ".limit_in_bytes"
+	}
+	name, ok := strings.CutSuffix(name, end)
+	switch {
+	case !ok:
+		return CgroupLimit{}, false
+	case name == "memory":
+		return CgroupLimit{}, true
+	}
+	size, ok := strings.CutPrefix(name, "hugetlb.")
+	if !ok {
+		return CgroupLimit{}, false
+	}
+	size, reserving := strings.CutSuffix(size, ".rsvd")
+	kb := parsePageSize(strings.TrimSuffix(size, "B"))
+	return CgroupLimit{PageKB: kb, Reserving: reserving}, kb > 0
+}
+
+// readLimit reads a limit with its use and how often it was hit; false where
+// nothing is limited.
+func readLimit(f files, dir, name string, l CgroupLimit, v1 bool) (CgroupLimit, bool) {
+	limit, ok := f.number(path.Join(dir, name)) // "max" is not a number
+	if !ok || limit >= noLimit {
+		return l, false
+	}
+	l.File, l.Max = path.Join(dir, name), limit
+	if v1 {
+		stem := strings.TrimSuffix(name, "limit_in_bytes")
+		l.Current, _ = f.number(path.Join(dir, stem+"usage_in_bytes"))
+		l.Hits, _ = f.number(path.Join(dir, stem+"failcnt"))
+		return l, true
+	}
+	stem := strings.TrimSuffix(name, "max")
+	l.Current, _ = f.number(path.Join(dir, stem+"current"))
+	events, _ := f.text(path.Join(dir, strings.TrimSuffix(stem, "rsvd.")+"events"))
+	for line := range strings.Lines(events) {
+		if n, ok := strings.CutPrefix(strings.TrimSpace(line), "max "); ok {
+			l.Hits, _ = strconv.ParseInt(n, 10, 64)
+		}
+	}
+	return l, true
+}
+
+// left is how many bytes a limit leaves for a server, whose own use counts as
+// given back.
+func (l CgroupLimit) left(own int64) int64 {
+	return max(l.Max-max(l.Current-own, 0), 0)
+}
+
+// tightest is the limit of one sort that leaves least; nil where nothing limits.
+func (c Cgroup) tightest(pageKB int, own int64) *CgroupLimit {
+	var best *CgroupLimit
+	least := int64(math.MaxInt64)
+	for i := range c.Limits {
+		if l := &c.Limits[i]; l.PageKB == pageKB && l.left(own) < least {
+			best, least = l, l.left(own)
+		}
+	}
+	return best
+}
+
+// cgroupPages is how many pages of the wanted size the control group lets the
+// server have, −1 for any number.
+func (s *Snapshot) cgroupPages(d demand) int {
+	own := int64(kBOf(d.own, d.pageKB)) << 10
+	l := s.Pages.Cgroup.tightest(d.pageKB, own)
+	if l == nil || d.pageKB == 0 || s.Server == nil && !s.inContainer() {
+		return -1
+	}
+	return int(l.left(own) >> 10 / int64(d.pageKB))
+}
+
+func (c Cgroup) whose() string {
+	if c.Server {
+		return "the server's control group"
+	}
+	return "pgtlb's own control group"
+}
+
+func checkCgroupHugetlb(s *Snapshot) Check {
+	c := Check{
+		ID: "cgroup_hugetlb", Title: "Control group limits of huge pages", Status: OK,
+		Expected: "no level limits huge pages below what the server needs",
+		Why: "A container or service may use only a part of the machine's pool. Where the limit counts at the first touch, " +
+			"the server starts and a backend dies of a bus error (SIGBUS) later; initdb before 16 tries huge pages " +
+			"whatever is configured and dies of one at once (exit status 135).",
+		Sources: []string{"/proc/PID/cgroup", "/sys/fs/cgroup/**/hugetlb.*"},
+	}
+	d, g := s.demand(), s.Pages.Cgroup
+	if g.Path == "" {
+		c.Status, c.Found = Unknown, "the control group could not be read"
+		return c
+	}
+	switch {
+	case d.pageKB == 0:
+		c.Status, c.Found = NotHere, "the machine has no huge pages"
+		return c
+	case s.noGroup():
+		c.Status, c.Found = NotHere, "no server is examined, and one that starts has a control group of its own"
+		return c
+	}
+	own := int64(kBOf(d.own, d.pageKB)) << 10
+	l := g.tightest(d.pageKB, own)
+	if l == nil {
+		c.Found = fmt.Sprintf("no level of %s (%s) limits pages of %s", g.whose(), g.Path, memory(uint64(d.pageKB)))
+		return c
+	}
+	may := s.cgroupPages(d)
+	when := "when a page is first touched"
+	if l.Reserving {
+		when = "when the memory is mapped"
+	}
+	c.Found = fmt.Sprintf("the tightest level of %s is %s: %s allowed, %s used, so that this server can have %s (it counts %s)",
+		g.whose(), l.File, bytesText(l.Max), bytesText(l.Current), plural(may, "page"), when)
+	if l.Hits > 0 {
+		c.Found += fmt.Sprintf("; it was hit %s times", number(int(l.Hits)))
+	}
+	switch {
+	case d.asked == "off" || d.need == 0 && l.Max > 0:
+		return c
+	case may >= d.need && d.need > 0:
+		if l.Hits > 0 && s.onHugePages() {
+			c.Status = Warn
+		}
+		return c
+	}
+	c.Status = Fail
+	if !s.onHugePages() && d.pool.Total == 0 && d.asked == "try" {
+		c.Status = Warn // nothing can go wrong while there is no pool
+	}
+	c.Found += fmt.Sprintf("; %s are needed", pages(d.need, d.pageKB))
+	if l.Max == 0 && d.pool.Total > 0 {
+		c.Found += fmt.Sprintf("; the machine's pool has %s, which looks as if they could be used: initdb before 16 dies here",
+			plural(d.pool.Total, "page"))
+	}
+	c.Fix, c.Undo, c.Takes = s.raiseHugetlb(*l, d)
+	return c
+}
+
+// raiseHugetlb are the commands that let a control group have what is needed.
+func (s *Snapshot) raiseHugetlb(l CgroupLimit, d demand) (fix, undo []string, takes Takes) {
+	if s.inPod() {
+		text := kubernetesSnippet(snippetFacts{needed: d.need, pages: d.need, pageKB: d.pageKB, privateKB: privateKB(bill(s).MaxConnections)})
+		return strings.Split(strings.TrimSuffix(text, "\n"), "\n"), []string{"# take the lines with hugepages- out again"}, TakesRestart
+	}
+	want := l.Max + int64(kBOf(d.need, d.pageKB))<<10 - l.left(int64(kBOf(d.own, d.pageKB))<<10)
+	return []string{fmt.Sprintf("echo %d > %s", want, l.File)}, []string{fmt.Sprintf("echo %d > %s", l.Max, l.File)}, TakesRestart
+}
+
+// noGroup tells that the control group that was read says nothing about the server.
+func (s *Snapshot) noGroup() bool { return !s.Pages.Cgroup.Server && !s.inContainer() }
+
+func bytesText(n int64) string { return memory(uint64(max(n, 0)) >> 10) }
+
+func checkCgroupMemory(s *Snapshot) Check {
+	c := Check{
+		ID: "cgroup_memory", Title: "Control group limit of memory", Status: OK,
+		Expected: "the limit holds the shared memory, the page tables at max_connections and what the backends allocate",
+		Why: "Shared memory in ordinary pages and all page tables count for the limit, and a server that goes over it is " +
+			"killed. Huge pages of the pool do not count for it.",
+		Sources: []string{"/proc/PID/cgroup", "/sys/fs/cgroup/**/memory.max"},
+	}
+	g := s.Pages.Cgroup
+	if g.CountsHugetlb {
+		c.Why += " Here they do: cgroup2 is mounted with memory_hugetlb_accounting."
+	}
+	l := g.tightest(0, 0)
+	switch {
+	case g.Path == "":
+		c.Status, c.Found = Unknown, "the control group could not be read"
+		return c
+	case s.noGroup():
+		c.Status, c.Found = NotHere, "no server is examined, and one that starts has a control group of its own"
+		return c
+	case l == nil:
+		c.Found = fmt.Sprintf("no level of %s (%s) limits memory", g.whose(), g.Path)
+		return c
+	}
+	c.Found = fmt.Sprintf("the tightest level of %s is %s: %s allowed, %s used", g.whose(), l.File, bytesText(l.Max), bytesText(l.Current))
+	inside := uint64(0)
+	text := "the page tables"
+	if !s.onHugePages() || g.CountsHugetlb {
+		inside = s.sharedKB()
+		text = fmt.Sprintf("shared memory of %s and page tables", memory(inside))
+	}
+	b := bill(s)
+	if row := b.row(s.inUseKB()); row != nil {
+		inside += uint64(row.MaxKB)
+	}
+	if inside == 0 {
+		return c
+	}
+	c.Found += fmt.Sprintf("; %s come to %s of it at max_connections", text, memory(inside))
+	if int64(inside)<<10 <= l.Max {
+		return c
+	}
+	c.Status = Fail
+	c.Found += ", more than the limit"
+	want := inside + inside/4
+	c.Fix = []string{"# a quarter more than what is computed, for what the backends allocate:"}
+	switch {
+	case s.inPod():
+		c.Fix = append(c.Fix, fmt.Sprintf("#   resources.limits.memory: %dMi", want>>10))
+		c.Undo = []string{fmt.Sprintf("#   resources.limits.memory: %dMi", l.Max>>20)}
+	case s.Pages.Unit != nil:
+		c.Fix = append(c.Fix, fmt.Sprintf("systemctl set-property %s MemoryMax=%dM", s.Pages.Unit.Name, want>>10))
+		c.Undo = []string{fmt.Sprintf("systemctl set-property %s MemoryMax=%d", s.Pages.Unit.Name, l.Max)}
+	default:
+		c.Fix = append(c.Fix, fmt.Sprintf("echo %d > %s", want<<10, l.File))
+		c.Undo = []string{fmt.Sprintf("echo %d > %s", l.Max, l.File)}
+	}
+	c.Takes = TakesNothing
+	return c
+}

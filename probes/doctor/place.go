@@ -1,0 +1,98 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+
+	"pgtlb/probes"
+)
+
+// Place is where pgtlb looks from.
+type Place struct {
+	// Container is the kind of container that pgtlb runs in: docker, podman,
+	// kubernetes, lxc, or container where only that is known; empty outside.
+	Container string `json:"container,omitempty"`
+	// OwnGroups tells that the control groups above ours are hidden.
+	OwnGroups bool `json:"own_groups,omitempty"`
+}
+
+// lookAtPlace looks for the traces of container managers.
+func lookAtPlace(f files) Place {
+	var p Place
+	group, _ := f.text("/proc/self/cgroup")
+	kind, _ := f.text("/run/systemd/container")
+	mounts, _ := f.text("/proc/self/mounts")
+	p.Container = containerOf(group, strings.TrimSpace(kind), mounts, f.exists("/.dockerenv"), f.exists("/run/.containerenv"),
+		f.exists("/run/secrets/kubernetes.io") || f.exists("/var/run/secrets/kubernetes.io"))
+	p.OwnGroups = p.Container != ""
+	for _, g := range parseCgroups(group) {
+		p.OwnGroups = p.OwnGroups && g.path == "/"
+	}
+	return p
+}
+
+// containerOf judges by the control group, systemd's note, the root's mount and
+// the managers' own files.
+func containerOf(group, systemd, mounts string, docker, podman, kube bool) string {
+	has := func(word string) bool { return strings.Contains(group, word) }
+	switch {
+	case kube || has("kubepods"):
+		return "kubernetes"
+	case docker || has("/docker"):
+		return "docker"
+	case podman || has("libpod"):
+		return "podman"
+	case systemd != "":
+		return probes.Clean(systemd)
+	case has("/lxc"):
+		return "lxc"
+	}
+	for line := range strings.Lines(mounts) {
+		if f := strings.Fields(line); len(f) > 2 && f[1] == "/" && f[2] == "overlay" {
+			return "container"
+		}
+	}
+	return ""
+}
+
+// checkPlace is "place": what can be seen from here and what not.
+func checkPlace(s *Snapshot) Check {
+	c := Check{ID: "place", Title: "What can be seen from here",
+		Sources: []string{"/proc/self/cgroup", "/proc/self/mounts", "/sys/class/dmi/id", "/proc/cpuinfo"},
+		Why:     "Checks of the machine need its /proc and /sys as the server sees them. What SQL says holds from anywhere."}
+	if provider, ok := providerOf(s); ok && s.HostUnknown != "" {
+		c.Status = NotHere
+		c.Found = provider.Name + " gives no access to the operating system: settings, sessions and what the server says of its huge pages are seen by SQL; " +
+			"kernel settings, the huge page pool, processes, page tables and CPU counters are not"
+		return c
+	}
+	if s.HostUnknown != "" {
+		c.Status, c.Expected = Unknown, "pgtlb on the server's host, as root or as the server's account"
+		c.Found = "SQL alone: " + strings.TrimPrefix(s.HostUnknown, "SQL only: ") + "; settings, sessions and what the server says of its huge pages are seen, nothing of its machine"
+		return c
+	}
+	p := s.System.Place
+	where := "the machine itself"
+	if s.Host.Virtual != "" && p.Container == "" {
+		where = "a " + s.Host.Virtual
+	}
+	if p.Container != "" {
+		where = "a container (" + p.Container + ")"
+		if vm, _, _ := strings.Cut(s.Host.Virtual, ", container"); strings.HasPrefix(vm, "virtual") {
+			where += " in a " + vm
+		}
+	}
+	c.Status = OK
+	c.Found = fmt.Sprintf("pgtlb runs in %s; processes that it sees: %d", where, s.System.Processes.Visible)
+	if pm := s.System.Processes.Postmaster; pm != nil {
+		c.Found += fmt.Sprintf(", the server's among them (postmaster %d)", pm.Pid)
+	}
+	if p.Container == "" {
+		return c
+	}
+	c.Found += "; kernel settings and pools are the host's: they are seen here and changed there; processes of the host and of other containers are hidden"
+	if p.OwnGroups {
+		c.Found += ", and so are the control groups above the container's own, whose limits may be tighter"
+	}
+	return c
+}

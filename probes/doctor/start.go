@@ -1,0 +1,145 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+
+	"pgtlb/probes"
+)
+
+// Start is what a server's log says about a failed start.
+type Start struct {
+	Log string `json:"log"`
+	// Unread says why the log could not be read; empty where it was.
+	Unread string `json:"unread,omitempty"`
+	// NeedBytes is the shared memory that could not be mapped; 0 where the log
+	// does not say so.
+	NeedBytes int64 `json:"need_bytes,omitempty"`
+	BusError  bool  `json:"bus_error,omitempty"`
+	// Later tells that a server has started since.
+	Later bool `json:"later,omitempty"`
+}
+
+func lookAtStart(f files, log string) *Start {
+	if log == "" {
+		return nil
+	}
+	lines, err := probes.LogTail(log, 0)
+	if err != nil {
+		return &Start{Log: log, Unread: err.Error()}
+	}
+	return parseStart(log, lines)
+}
+
+// parseStart looks for the last failure in the lines of a log.
+func parseStart(log string, lines []string) *Start {
+	s := &Start{Log: log}
+	if n, ok := probes.MapFailure(lines); ok {
+		s.NeedBytes = n
+	}
+	for _, l := range lines {
+		switch {
+		case probes.BusError(l):
+			s.BusError, s.Later = true, false
+		case strings.Contains(l, "could not map anonymous shared memory"):
+			s.Later = false
+		case strings.Contains(l, "database system is ready to accept"):
+			s.Later = true
+		}
+	}
+	return s
+}
+
+func checkFailedStart(s *Snapshot) Check {
+	c := Check{
+		ID: "failed_start", Title: "Failed start in the server's log", Status: OK,
+		Expected: "the server starts",
+		Why: "With huge_pages = on a server does not start where the pool is too small. Its log names the size of the shared " +
+			"memory in bytes, not the number of pages.",
+	}
+	st := s.Pages.Start
+	if st == nil {
+		c.Status, c.Found = NotHere, "no log was given"
+		return c
+	}
+	c.Sources = []string{st.Log}
+	switch {
+	case st.Unread != "":
+		c.Status, c.Found = Unknown, "the log could not be read: "+st.Unread
+	case st.NeedBytes > 0:
+		s.explainMapFailure(&c, st)
+	case st.BusError:
+		c.Status, c.Found = Fail, "a process died of a bus error (signal 7): it touched a huge page that it may not have"
+		if st.Later {
+			c.Status = Warn
+		}
+		if l := s.Pages.Cgroup.tightest(s.demand().pageKB, 0); l != nil {
+			c.Found += fmt.Sprintf("; %s allows %s", l.File, bytesText(l.Max))
+			c.Fix, c.Undo, c.Takes = s.raiseHugetlb(*l, s.demand())
+			return c
+		}
+		c.Found += "; look at the hugetlb limits of its container or service (initdb before 16 tries huge pages whatever is configured)"
+	default:
+		c.Found = "it tells of no start that failed for want of huge pages"
+	}
+	return c
+}
+
+func (s *Snapshot) explainMapFailure(c *Check, st *Start) {
+	d := s.demand()
+	kb := uint64(st.NeedBytes+1023) / 1024
+	c.Found = fmt.Sprintf("could not map %s bytes of shared memory", number64(st.NeedBytes))
+	if st.Later {
+		c.Found += ", and a later start succeeded"
+		return
+	}
+	c.Status = Fail
+	if d.pageKB == 0 {
+		return
+	}
+	need := pagesFor(kb, d.pageKB)
+	d.need, d.exact = need, true
+	if d.own >= need {
+		return // it runs on them by now
+	}
+	c.Found += ": " + d.words()
+	short := d.short()
+	if short == 0 {
+		c.Found += "; they are there now: start the server again"
+		return
+	}
+	c.Found += fmt.Sprintf(": %s short", number(short))
+	c.Takes = TakesNothing
+	s.grow(c, d)
+}
+
+// grow advises to bring the pool to the demand, or says why not.
+func (s *Snapshot) grow(c *Check, d demand) {
+	if n := s.cgroupPages(d); n >= 0 && n < d.need {
+		c.Found += fmt.Sprintf("; first of all, the control group allows this server only %s (see cgroup_hugetlb)", plural(n, "page"))
+	}
+	switch {
+	case !d.hasPool:
+		c.Found += "; see hugetlb_kernel"
+	case d.target() <= s.mostPages(d.pageKB, false):
+		c.Fix, c.Undo = growPool(s, d.pageKB, d.target())
+		c.UndoFirst = true
+		c.Fix = append(c.Fix, restartServer(s)...)
+	case d.target() <= s.mostPages(d.pageKB, true):
+		// There is room once idle pools of other sizes are given back.
+		for _, p := range s.Host.Pools {
+			if p.PageKB != d.pageKB && p.Available() > 0 {
+				do, undo := shrinkPool(s, p.PageKB, p.Persistent()-p.Available())
+				c.Fix, c.Undo = append(c.Fix, do...), append(c.Undo, undo...)
+			}
+		}
+		do, undo := growPool(s, d.pageKB, d.target())
+		c.Fix = append(append(c.Fix, do...), restartServer(s)...)
+		c.Undo = append(undo, c.Undo...)
+		c.UndoFirst = true
+	default:
+		c.Found += fmt.Sprintf("; this machine can spare %s at most (%s): make shared_buffers smaller by %s",
+			plural(max(s.mostPages(d.pageKB, false), 0), "page"), s.rule(),
+			memory(kBOf(d.target()-s.mostPages(d.pageKB, false), d.pageKB)))
+	}
+}
