@@ -373,13 +373,13 @@ func TestExperimentInterrupted(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, all)
 	}
 	var got struct {
-		Experiment struct {
-			Factor string
-			Made   []experiment.Made
-			Left   int
-		}
+		Experiment string
+		Plan       experiment.Plan
+		Steps      []experiment.Made
+		Left       int
+		Rows       []any
 	}
-	if err := json.Unmarshal([]byte(out.String()), &got); err != nil || got.Experiment.Factor != "work_mem" || got.Experiment.Left != 2 {
+	if err := json.Unmarshal([]byte(out.String()), &got); err != nil || got.Plan.Factor != "work_mem" || got.Left != 2 || len(got.Steps) < 2 || got.Experiment != got.Plan.Name {
 		t.Errorf("%v %+v\n%s", err, got, out.String())
 	}
 	box.nothingLeft()

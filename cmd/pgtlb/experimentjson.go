@@ -1,20 +1,43 @@
 package main
 
 import (
+	"encoding/json"
+
 	"pgtlb/workload/experiment"
+	"pgtlb/workload/trial"
 )
 
-// experimentObject is the experiment in the JSON of its verb.
+// experimentObject is the JSON of pgtlb experiment: that of pgtlb compare, and how its
+// runs were made. Without a run of each arm there are no rows.
 type experimentObject struct {
-	experiment.Plan
-	Arms []string          `json:"arms"`
-	Made []experiment.Made `json:"made"`
-	Left int               `json:"left"` // steps
-	End  *experiment.End   `json:"end"`
+	trial.Comparison
+	Plan  experiment.Plan   `json:"plan"`
+	Steps []experiment.Made `json:"steps"` // that were made, in order
+	Left  int               `json:"left"`  // steps still to be made
+	End   *experiment.End   `json:"end"`
+	// WithRepeats also counts steps that were repeated out of order; null where there
+	// are none.
+	WithRepeats *trial.Comparison `json:"with_repeats"`
 }
 
-func experimentJSON(j *experiment.Journal) any {
-	return struct {
-		Experiment experimentObject `json:"experiment"`
-	}{experimentObject{j.Plan, j.Plan.Arms(), j.Made, len(j.Left()), j.End}}
+func (a *app) encodeExperiment(store *trial.Store, j *experiment.Journal) error {
+	o := experimentObject{Plan: j.Plan, Steps: j.Made, Left: len(j.Left()), End: j.End}
+	o.Rows, o.Warnings = []trial.Row{}, []string{}
+	if why := notYet(j); why != "" {
+		o.Sentence = why
+	} else {
+		var err error
+		if o.Comparison, err = trial.CompareExperiment(store, j, false); err != nil {
+			return err
+		}
+		if j.Repeated() {
+			c, err := trial.CompareExperiment(store, j, true)
+			if err != nil {
+				return err
+			}
+			o.WithRepeats = &c
+		}
+	}
+	o.Experiment = j.Plan.Name
+	return json.NewEncoder(a.out).Encode(o)
 }

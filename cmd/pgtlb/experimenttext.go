@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -195,9 +194,9 @@ func (a *app) experimentEnded(ctx context.Context, e *experimentFlags, store *tr
 		return errors.Join(err, readErr)
 	}
 	if e.asJSON {
-		err = errors.Join(err, json.NewEncoder(a.out).Encode(experimentJSON(j)))
+		err = errors.Join(err, a.encodeExperiment(store, j))
 	} else {
-		err = errors.Join(err, a.writeExperiment(j))
+		err = errors.Join(err, a.writeExperiment(store, j))
 	}
 	failed, left := j.Unmade()
 	goOn := fmt.Sprintf("pgtlb experiment --resume %s", j.Plan.Name)
@@ -216,34 +215,39 @@ func (a *app) experimentEnded(ctx context.Context, e *experimentFlags, store *tr
 	return nil
 }
 
-// writeExperiment prints the figures of each arm against the first.
-func (a *app) writeExperiment(j *experiment.Journal) error {
-	if err := a.writeResults(j, false); err != nil {
+// writeExperiment prints what the arms show against the first, once there is a run of
+// each.
+func (a *app) writeExperiment(store *trial.Store, j *experiment.Journal) error {
+	if why := notYet(j); why != "" {
+		_, err := fmt.Fprintln(a.err, why)
 		return err
 	}
-	if !j.Repeated() {
-		return nil
+	for _, withRepeats := range []bool{false, true} {
+		if withRepeats {
+			if !j.Repeated() {
+				break
+			}
+			_, _ = fmt.Fprintln(a.out, "\nWith the steps that were repeated out of order:")
+		}
+		c, err := trial.CompareExperiment(store, j, withRepeats)
+		if err == nil {
+			err = c.WriteText(a.out, false)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	_, _ = fmt.Fprintln(a.out, "\nwith the steps that were repeated out of order:")
-	return a.writeResults(j, true)
+	return nil
 }
 
-func (a *app) writeResults(j *experiment.Journal, withRepeats bool) error {
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	arms := j.Plan.Arms()
-	_, _ = fmt.Fprintf(w, "%s\tTPS against %s\t95 %% interval\tp\tpairs\tverdict\n", j.Plan.Factor, arms[0])
-	for _, r := range j.Results(withRepeats) {
-		o := r.Outcome
-		_, _ = fmt.Fprintf(w, "%s\t%+.2f %%\t%s\t%.3f\t%d\t%s\n", probes.Clean(arms[r.Arm]), 100*(o.Ratio.Center-1), interval(o.Ratio.Lo, o.Ratio.Hi), o.P, o.N, o.Verdict)
+// notYet says which arm has no run yet, empty where each has.
+func notYet(j *experiment.Journal) string {
+	for i, name := range j.Plan.Arms() {
+		if len(j.Runs(i, false)) == 0 {
+			return fmt.Sprintf("nothing to compare yet: there is no run of %s = %s", j.Plan.Factor, name)
+		}
 	}
-	return w.Flush()
-}
-
-func interval(lo, hi float64) string {
-	if math.IsInf(lo, 0) || math.IsInf(hi, 0) || math.IsNaN(lo) || lo == 0 {
-		return "-"
-	}
-	return fmt.Sprintf("%+.2f … %+.2f %%", 100*(lo-1), 100*(hi-1))
+	return ""
 }
 
 // experiments is --list.

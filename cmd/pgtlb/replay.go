@@ -24,8 +24,9 @@ beginning of one, a file, "last" or "baseline".
 
 With --screenshot it writes a picture (SVG) of the screen after the whole run
 and ends.`,
-		Example: "  pgtlb replay last --baseline baseline\n  pgtlb replay last --screenshot screen.svg --size 120x40",
-		Args:    cobra.ExactArgs(1),
+		Example:           "  pgtlb replay last --baseline baseline\n  pgtlb replay last --screenshot screen.svg --size 120x40",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.runNames(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			store, err := a.store()
 			if err != nil {
@@ -33,6 +34,9 @@ and ends.`,
 			}
 			run, err := store.Load(args[0])
 			if err != nil {
+				return err
+			}
+			if err := run.HasSamples(); err != nil {
 				return err
 			}
 			r := trial.NewReplay(run, store, reports)

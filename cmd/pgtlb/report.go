@@ -14,34 +14,24 @@ import (
 func (a *app) report() *cobra.Command {
 	var out, baseline string
 	var asJSON bool
+	var o trial.CompareOptions
 	cmd := &cobra.Command{
-		Use:   "report RUN",
-		Short: "Write the report of a run, alone or against a baseline",
-		Long: `Writes the report of a run: Markdown, a self-contained HTML page or JSON, by the
-end of the file's name. RUN and --baseline are names from "pgtlb runs", the
-beginning of one, files, "last" or "baseline". Without -o the Markdown goes to
-the standard output.`,
-		Example: "  pgtlb report last --baseline baseline -o report.html\n  pgtlb report 20261130-134512-point-select-2MB > report.md",
-		Args:    cobra.ExactArgs(1),
+		Use:   "report RUN… | report EXPERIMENT",
+		Short: "Write the report of a run, of runs against a baseline, or of an experiment",
+		Long: `Writes a report: Markdown, a self-contained HTML page or JSON, by the end of the
+file's name. RUN and --baseline are names from "pgtlb runs", the beginning of
+one, files, "last" or "baseline"; each can also be several runs joined by commas,
+a glob, or EXPERIMENT:ARM, as with "pgtlb compare". The name of an experiment
+alone reports on all its arms. Without -o the Markdown goes to the standard
+output.`,
+		Example: "  pgtlb report last --baseline baseline -o report.html\n  pgtlb report 'after-*' --baseline 'before-*' -o report.html\n" +
+			"  pgtlb report pages-in-march > report.md",
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			store, err := a.store()
+			r, err := a.reportOf(args, baseline, o)
 			if err != nil {
 				return err
 			}
-			cand, err := store.Load(args[0])
-			if err != nil {
-				return err
-			}
-			var base *trial.Run
-			if baseline != "" {
-				if base, err = store.Load(baseline); err != nil {
-					return err
-				}
-				if err := trial.CheckBaseline(cand.Meta, base.Meta); err != nil {
-					return fmt.Errorf("--baseline %s: %w", baseline, err)
-				}
-			}
-			r := trial.BuildReport(cand, base)
 			switch {
 			case asJSON && out != "":
 				return errors.New("--json writes to the standard output and -o to a file: choose one")
@@ -64,5 +54,33 @@ the standard output.`,
 	f.StringVarP(&out, "output", "o", "", "file to write: .md, .html or .json")
 	f.StringVar(&baseline, "baseline", "", "run to compare with")
 	f.BoolVar(&asJSON, "json", false, "JSON on the standard output")
+	f.BoolVar(&o.Force, "force", false, "compare runs that differ in more than what was varied")
 	return cmd
+}
+
+// reportOf makes the report of what was named.
+func (a *app) reportOf(words []string, baseline string, o trial.CompareOptions) (trial.Report, error) {
+	store, err := a.store()
+	if err != nil {
+		return trial.Report{}, err
+	}
+	if baseline != "" {
+		words = append([]string{baseline}, words...)
+	}
+	arms, err := store.Arms(words)
+	switch {
+	case err != nil && baseline != "":
+		return trial.Report{}, fmt.Errorf("--baseline %s: %w", baseline, err)
+	case err != nil:
+		return trial.Report{}, err
+	case len(arms) == 1 && len(arms[0].Runs) == 1:
+		return trial.BuildReport(arms[0].Runs[0], nil), nil
+	case len(arms) == 1:
+		return trial.Report{}, fmt.Errorf("%s are %d runs: name the others that they are to be held against with --baseline", arms[0].Name, len(arms[0].Runs))
+	}
+	cmp, err := trial.CompareArms(arms[0], arms[1:], o)
+	if err != nil {
+		return trial.Report{}, err
+	}
+	return trial.BuildArmsReport(arms[0], arms[1:], cmp), nil
 }

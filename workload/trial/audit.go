@@ -22,14 +22,10 @@ const auditLimit = 3
 func Audit(a Arm) []AuditLine {
 	var out []AuditLine
 	tps, latency := a.Summary.Get(probes.TPS), a.Summary.Get(probes.LatencyMean)
-	clients := 0
-	for _, l := range a.Meta.Loads {
-		clients += l.Clients
-	}
-	if tps.OK() && latency.OK() && clients > 0 {
+	if n := clientsOf(a); tps.OK() && latency.OK() && n > 0 {
 		busy := tps.Value * latency.Value / 1000
-		out = append(out, auditLine(busy, float64(clients),
-			fmt.Sprintf("Little's law: TPS × mean latency = %s busy clients of %d", probes.Number(busy), clients),
+		out = append(out, auditLine(busy, float64(n),
+			fmt.Sprintf("Little's law: TPS × mean latency = %s busy clients of %d", probes.Number(busy), n),
 			"the clients also spent time outside transactions, or not all of them ran all the time"))
 	}
 	user, kernel, all := a.Summary.Get(probes.CyclesUser), a.Summary.Get(probes.CyclesKernel), a.Summary.Get(probes.Cycles)
@@ -39,24 +35,91 @@ func Audit(a Arm) []AuditLine {
 			fmt.Sprintf("cycles: user + kernel = %s/s, counted together %s/s", probes.Short(sum), probes.Short(all.Value)),
 			"the counter groups did not see the same work"))
 	}
+	return append(out, windowLines(a)...)
+}
+
+// windowLines tell where counters and load cover different times: per second they
+// can be held against each other, in totals not.
+func windowLines(a Arm) []AuditLine {
+	if h := a.Meta.ByHand; h != nil {
+		text := fmt.Sprintf("windows: %s of counters beside %s of load", Seconds(h.CounterWindowS), Seconds(h.LoadS))
+		if h.CounterWindowS == h.LoadS {
+			return []AuditLine{{Text: text, OK: true}}
+		}
+		return []AuditLine{{Text: text + ": only rates per second may be held against the load, and the rest of the load was not counted"}}
+	}
+	var out []AuditLine
+	for _, id := range []string{probes.PageFaults, probes.ServerPageFaults, probes.CyclesUser, probes.CyclesKernel, probes.DTLBLoads} {
+		if f := a.Summary.Get(id); f.OK() && f.Uncovered > 0 {
+			out = append(out, AuditLine{Text: fmt.Sprintf("windows: %s cover %s of %s of load", metricTitle(id), Seconds(a.Summary.Seconds-f.Uncovered), Seconds(a.Summary.Seconds))})
+		}
+	}
 	return out
 }
 
-// AuditPair checks two runs against each other: under a load that keeps the
-// processors equally busy, user and kernel cycles together are a fixed budget.
+// AuditPair checks two arms against each other: under a load that keeps the
+// processors equally busy, user and kernel cycles per second of a CPU are a fixed
+// budget, and TPS and mean latency of as many clients move against each other.
 func AuditPair(base, cand Arm) []AuditLine {
-	sum := func(a Arm) (float64, bool) {
-		u, k := a.Summary.Get(probes.CyclesUser), a.Summary.Get(probes.CyclesKernel)
-		return u.Value + k.Value, u.OK() && k.OK()
+	var out []AuditLine
+	b, okB := cycleBudget(base)
+	c, okC := cycleBudget(cand)
+	if okB && okC {
+		unit := "/s"
+		if base.Meta.Host.CPUs > 0 {
+			unit = " per second of a CPU"
+		}
+		out = append(out, auditLine(c, b,
+			fmt.Sprintf("cycle budget: user + kernel cycles %s against %s%s", probes.Short(b), probes.Short(c), unit),
+			"the two runs did not have the same share of the processors or were not measured alike"))
 	}
-	b, okB := sum(base)
-	c, okC := sum(cand)
-	if !okB || !okC {
+	out = append(out, littlePair(base, cand)...)
+	return append(out, pointsPair(base, cand)...)
+}
+
+// cycleBudget is user and kernel cycles together, per second of a CPU where the
+// number of CPUs is known.
+func cycleBudget(a Arm) (float64, bool) {
+	u, k := a.Summary.Get(probes.CyclesUser), a.Summary.Get(probes.CyclesKernel)
+	return (u.Value + k.Value) / float64(max(1, a.Meta.Host.CPUs)), u.OK() && k.OK()
+}
+
+// littlePair says what the change of TPS lets expect of the mean latency.
+func littlePair(base, cand Arm) []AuditLine {
+	bt, ct := base.Summary.Get(probes.TPS), cand.Summary.Get(probes.TPS)
+	bl, cl := base.Summary.Get(probes.LatencyMean), cand.Summary.Get(probes.LatencyMean)
+	if !bt.OK() || !ct.OK() || !bl.OK() || !cl.OK() || bt.Value <= 0 || ct.Value <= 0 || bl.Value <= 0 || clientsOf(base) != clientsOf(cand) {
 		return nil
 	}
-	return []AuditLine{auditLine(c, b,
-		fmt.Sprintf("cycle budget: user + kernel cycles %s/s against %s/s", probes.Short(b), probes.Short(c)),
-		"the two runs did not have the same share of the processors or were not measured alike")}
+	expected, seen := 100*(bt.Value/ct.Value-1), 100*(cl.Value/bl.Value-1)
+	a := AuditLine{OK: math.Abs(expected-seen) <= auditLimit, Text: fmt.Sprintf(
+		"Little's law: TPS %s %% with as many clients means mean latency %s %%; measured %s %%", signed(100*(ct.Value/bt.Value-1), 2), signed(expected, 2), signed(seen, 2))}
+	if !a.OK {
+		a.Text += ": the clients were not equally busy, or the two were not measured over the same time"
+	}
+	return []AuditLine{a}
+}
+
+// pointsPair says for shares that points are no percent, since the two are easily
+// taken for each other.
+func pointsPair(base, cand Arm) []AuditLine {
+	var out []AuditLine
+	for _, id := range []string{probes.DTLBMissPct, probes.WalkCyclesPct} {
+		b, c := base.Summary.Get(id), cand.Summary.Get(id)
+		if b.OK() && c.OK() && b.Value > 0 {
+			out = append(out, AuditLine{OK: true, Text: fmt.Sprintf("%s: from %s %% to %s %% is %s percentage points, which is %s %% of what it was",
+				metricTitle(id), probes.Number(b.Value), probes.Number(c.Value), signed(c.Value-b.Value, 2), signed(100*(c.Value/b.Value-1), 1))})
+		}
+	}
+	return out
+}
+
+func clientsOf(a Arm) int {
+	n := 0
+	for _, l := range a.Meta.Loads {
+		n += l.Clients
+	}
+	return n
 }
 
 func auditLine(got, want float64, text, otherwise string) AuditLine {

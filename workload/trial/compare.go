@@ -2,8 +2,11 @@ package trial
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"pgtlb/probes"
+	"pgtlb/workload/verdict"
 )
 
 // Arm is one side of a comparison: a run and its one number per metric.
@@ -20,6 +23,9 @@ func ArmOf(run *Run) Arm {
 // summaryOf is Summarize with the reasons why metrics could not be opened.
 func summaryOf(meta Meta, frames []probes.Frame) *Summary {
 	s := Summarize(frames)
+	if meta.ByHand != nil {
+		s = meta.ByHand.summary()
+	}
 	for _, u := range meta.Unavailable {
 		k := probes.Key{ID: u.ID}
 		if f, there := s.Figures[k]; !there || !f.OK() {
@@ -32,45 +38,82 @@ func summaryOf(meta Meta, frames []probes.Frame) *Summary {
 // Verdict is what the runs at hand allow to say about a difference.
 type Verdict string
 
-// The verdicts that a comparison of two single runs can come to.
+// The verdicts of a row.
 const (
+	Better        Verdict = "better"
+	Worse         Verdict = "worse"
+	Same          Verdict = "same"    // the interval lies inside the equivalence margin
+	Unclear       Verdict = "unclear" // neither a difference nor its absence is shown
 	TooFewRuns    Verdict = "too_few_runs"
-	NotApplicable Verdict = "n/a"
+	NotApplicable Verdict = "n/a" // no figure, or no better side
 )
 
 // SinglePair is the sentence that stands beside every pair of single runs.
 const SinglePair = "one run per side: a single pair of runs has no known spread, " +
 	"so a difference may be chance; repeat both sides in alternating order to find out"
 
-// Comparison holds two arms against each other, metric by metric.
+// Comparison holds one or more candidates against a base, metric by metric. Every
+// run gives one number per metric.
 type Comparison struct {
-	Arms     []ArmName `json:"arms"`
-	Rows     []Row     `json:"rows"`
-	Warnings []string  `json:"warnings"`
+	// Sentence is the result: the verdict on the primary metric, in words.
+	Sentence string `json:"sentence"`
+	// Verdict is that of the primary metric and the first candidate.
+	Verdict    Verdict         `json:"verdict"`
+	Varied     string          `json:"varied,omitempty"` // "pages: 4kB → 2MB"
+	Experiment string          `json:"experiment,omitempty"`
+	Paired     bool            `json:"paired"` // by the blocks of an experiment
+	MarginPct  float64         `json:"margin_pct"`
+	Arms       []ArmName       `json:"arms"` // the base first
+	Rows       []Row           `json:"rows"`
+	Warnings   []string        `json:"warnings"`
+	Audit      []AuditLine     `json:"audit"`
+	Background []BackgroundRow `json:"background"`
 }
 
 // ArmName names an arm and says how many runs it has.
 type ArmName struct {
-	Name string `json:"name"`
-	Runs int    `json:"runs"`
+	Name     string   `json:"name"`
+	Runs     int      `json:"runs"`
+	RunNames []string `json:"run_names"` // in the order in which they were made
 }
 
 // Row is one metric of a comparison. Null stands for what is not known.
 type Row struct {
-	Metric     string        `json:"metric"`
-	Title      string        `json:"title"`
-	Unit       string        `json:"unit"` // of the centres
-	Better     probes.Better `json:"better"`
-	Base       Estimate      `json:"base"`
-	Cand       Estimate      `json:"cand"`
-	DiffPct    *float64      `json:"diff_pct"`
-	DiffLoPct  *float64      `json:"diff_lo_pct"`
-	DiffHiPct  *float64      `json:"diff_hi_pct"`
-	P          *float64      `json:"p"`
-	N          int           `json:"n"` // runs in each arm
-	Verdict    Verdict       `json:"verdict"`
-	Note       string        `json:"note"`
-	Difference string        `json:"difference"` // in words: "+7.93 %", "÷27 (27 times fewer)"
+	Metric   string        `json:"metric"`
+	Title    string        `json:"title"`
+	Unit     string        `json:"unit"` // of the centres
+	Better   probes.Better `json:"better"`
+	CandName string        `json:"cand_name"`
+	// Primary marks the one metric that the comparison is about.
+	Primary bool `json:"primary"`
+	// Base and Cand are the medians of the runs, each with its interval.
+	Base Estimate `json:"base"`
+	Cand Estimate `json:"cand"`
+	// DiffPct is the Hodges-Lehmann estimate of candidate / base, as a difference,
+	// with its 95 % interval. It is null where a run has 0, which has no ratio.
+	DiffPct   *float64 `json:"diff_pct"`
+	DiffLoPct *float64 `json:"diff_lo_pct"`
+	DiffHiPct *float64 `json:"diff_hi_pct"`
+	// DiffPP is candidate − base in percentage points, for metrics in percent only.
+	DiffPP   *float64 `json:"diff_pp,omitempty"`
+	DiffLoPP *float64 `json:"diff_lo_pp,omitempty"`
+	DiffHiPP *float64 `json:"diff_hi_pp,omitempty"`
+	P        *float64 `json:"p"`
+	// SmallestP is the least p that as many runs could give.
+	SmallestP *float64 `json:"smallest_p"`
+	// PAdjusted is P adjusted by Holm's method for all that was asked at once: the
+	// primary metric for the candidates, the others for one another.
+	PAdjusted *float64 `json:"p_adjusted"`
+	N         int      `json:"n"` // pairs, or runs of the smaller arm
+	// NoiseFloorPct is what identical runs differed by, (most − least) / median.
+	NoiseFloorPct    *float64 `json:"noise_floor_pct"`
+	InsideNoiseFloor bool     `json:"inside_noise_floor"`
+	// DetectablePct is the difference that as many runs show in 80 of 100 cases.
+	DetectablePct *float64 `json:"detectable_pct"`
+	Verdict       Verdict  `json:"verdict"`
+	Note          string   `json:"note"`
+	Difference    string   `json:"difference"`         // in words: "+7.93 %", "÷27 (27 times fewer)"
+	Interval      string   `json:"interval,omitempty"` // in words: "+6.1 % … +9.8 %"
 }
 
 // Estimate is an arm's centre and the interval around it.
@@ -80,53 +123,150 @@ type Estimate struct {
 	Hi     *float64 `json:"hi"`
 }
 
-// Compare holds a candidate against a base. Each is a single run, which has no
-// spread: the rows carry no interval and no p, and no verdict but that.
-func Compare(base, cand Arm) Comparison {
-	c := Comparison{
-		Arms:     []ArmName{{base.Meta.Name, 1}, {cand.Meta.Name, 1}},
-		Rows:     []Row{},
-		Warnings: []string{SinglePair},
-	}
-	for _, m := range described(cand.Meta, base.Meta) {
-		b, d := base.Summary.Get(m.ID), cand.Summary.Get(m.ID)
-		if b.OK() || d.OK() {
-			c.Rows = append(c.Rows, compareRow(m, b, d))
+// CompareOptions say how to judge.
+type CompareOptions struct {
+	// Margin is the relative difference below which arms count as the same; 0 means
+	// 1 %.
+	Margin float64
+	// Force compares runs that differ in more than what was varied, and warns.
+	Force bool
+}
+
+// NotAlikeError says why runs cannot be compared.
+type NotAlikeError struct {
+	Base, Cand string
+	Differs    []string
+}
+
+func (e *NotAlikeError) Error() string {
+	return fmt.Sprintf("comparing %s with %s: they differ in more than what was varied, so no difference could be blamed on it:\n  %s\n--force compares them all the same",
+		e.Base, e.Cand, strings.Join(e.Differs, "\n  "))
+}
+
+// CompareArms holds candidates against a base. Runs of one experiment that share a
+// block are pairs; others are compared as two lists. The order in which the runs are
+// given does not matter.
+func CompareArms(base ArmRuns, cands []ArmRuns, o CompareOptions) (Comparison, error) {
+	for _, a := range append([]ArmRuns{base}, cands...) {
+		if len(a.Runs) == 0 {
+			return Comparison{}, fmt.Errorf("comparing: %s has no runs", a.Name)
 		}
 	}
-	for _, d := range Differs(base.Meta, cand.Meta) {
-		c.Warnings = append(c.Warnings, "the two also differ in "+d)
+	rule := verdict.Usual(0)
+	if o.Margin > 0 {
+		rule.Margin = o.Margin
 	}
-	for _, a := range AuditPair(base, cand) {
-		if !a.OK {
-			c.Warnings = append(c.Warnings, a.Text)
+	b, all := armSetOf(base), make([]*armSet, len(cands))
+	for i := range cands {
+		all[i] = armSetOf(cands[i])
+		if differs := notAlike(b, all[i]); len(differs) > 0 && !o.Force {
+			return Comparison{}, &NotAlikeError{b.name, all[i].name, differs}
 		}
 	}
+	return compareSets(b, all, rule), nil
+}
+
+// compareSets compares arms that may be compared.
+func compareSets(base *armSet, cands []*armSet, rule verdict.Rule) Comparison {
+	c := Comparison{MarginPct: 100 * rule.Margin, Arms: []ArmName{base.named()}, Rows: []Row{}, Warnings: []string{}, Audit: []AuditLine{}, Background: []BackgroundRow{}}
+	for i, m := range cands {
+		c.Arms = append(c.Arms, m.named())
+		c.add(base, m, rule)
+		if i == 0 {
+			c.Varied = Varied(base.meta(), m.meta())
+		}
+	}
+	c.adjust()
+	c.judge()
 	return c
 }
 
-func compareRow(m probes.Metric, base, cand Figure) Row {
-	d := Difference(m, base, cand)
-	r := Row{
-		Metric: m.ID, Title: m.Title, Unit: rateUnit(m), Better: m.Better, N: 1,
-		Verdict: TooFewRuns, Difference: d.Long, Note: d.Why,
+// add adds what one candidate shows.
+func (c *Comparison) add(base, cand *armSet, rule verdict.Rule) {
+	for _, d := range notAlike(base, cand) {
+		c.warn("the two also differ in " + d)
 	}
-	if base.OK() {
-		r.Base.Center = &base.Value
+	if len(base.arms) == 1 && len(cand.arms) == 1 {
+		c.warn(SinglePair)
 	}
-	if cand.OK() {
-		r.Cand.Center = &cand.Value
+	p := pairing(base, cand)
+	if p.experiment != "" {
+		c.Paired, c.Experiment = true, p.experiment
 	}
-	if d.Known {
-		r.DiffPct = &d.Pct
+	identical := identicalRuns(base, cand)
+	metrics := described(append(cand.metas(), base.metas()...)...)
+	primary := primaryMetric(base, cand)
+	for _, m := range metrics {
+		q := question{metric: m, base: p.base.figures(m.ID), cand: p.cand.figures(m.ID), pairs: p.pairs, identical: identical.values(m.ID), rule: rule}
+		if r, ok := q.answer(); ok {
+			r.CandName, r.Primary = cand.name, m.ID == primary
+			c.Rows = append(c.Rows, r)
+		}
 	}
-	if !base.OK() || !cand.OK() {
-		r.Verdict = NotApplicable
+	for _, w := range p.warnings {
+		c.warn(w)
 	}
-	if pct := min(running(base), running(cand)); pct < leastRunning && r.Note == "" {
-		r.Note = fmt.Sprintf("counted only %.0f %% of the time and scaled up", pct)
+	b, d := p.base.typical(), p.cand.typical()
+	audit := append(append(prefixed(base.name+": ", Audit(b)), prefixed(cand.name+": ", Audit(d))...), AuditPair(b, d)...)
+	for _, a := range audit {
+		if !a.OK {
+			c.warn(a.Text)
+		}
 	}
-	return r
+	if len(base.arms) == 1 && len(cand.arms) == 1 {
+		audit = append(audit, AuditLine{Text: "one run per arm: undecided"}) // SinglePair is the warning
+	}
+	c.Audit = append(c.Audit, audit...)
+	for _, w := range append(suspicious(base, primary), suspicious(cand, primary)...) {
+		c.warn(w)
+	}
+	rows, changed := backgroundOf(base, cand)
+	c.Background = append(c.Background, rows...)
+	for _, w := range changed {
+		c.warn(w)
+	}
+}
+
+// warn adds a warning once.
+func (c *Comparison) warn(text string) {
+	if !slices.Contains(c.Warnings, text) {
+		c.Warnings = append(c.Warnings, text)
+	}
+}
+
+// primaryMetric is the one that a comparison is about: TPS where both arms have it.
+func primaryMetric(base, cand *armSet) string {
+	ids := []string{probes.TPS, probes.ServerTPS, probes.LatencyMean, probes.ServerLatencyMean}
+	for _, id := range ids {
+		if len(base.values(id)) > 0 && len(cand.values(id)) > 0 {
+			return id
+		}
+	}
+	return ""
+}
+
+// adjust fills in the adjusted p values.
+func (c *Comparison) adjust() {
+	for _, primary := range []bool{true, false} {
+		var at []int
+		var p []float64
+		for i, r := range c.Rows {
+			if r.Primary == primary && r.P != nil && r.Better != probes.Neither {
+				at, p = append(at, i), append(p, *r.P)
+			}
+		}
+		for k, adjusted := range verdict.Holm(p) {
+			c.Rows[at[k]].PAdjusted = &adjusted
+		}
+	}
+}
+
+// note adds a remark to a row.
+func (r *Row) note(text string) {
+	if r.Note != "" {
+		text = r.Note + "; " + text
+	}
+	r.Note = text
 }
 
 // leastRunning is the share of time in percent below which a perf counter's

@@ -9,8 +9,18 @@ import (
 	"pgtlb/probes"
 )
 
+// onePair compares two single runs.
+func onePair(t *testing.T, base, cand *Run) Comparison {
+	t.Helper()
+	c, err := CompareArms(ArmRuns{"base", []*Run{base}}, []ArmRuns{{"cand", []*Run{cand}}}, CompareOptions{Force: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 func TestCompareOfSingleRunsGivesNoVerdict(t *testing.T) {
-	c := Compare(ArmOf(published4kB().run()), ArmOf(published2MB().run()))
+	c := onePair(t, published4kB().run(), published2MB().run())
 	if len(c.Rows) == 0 {
 		t.Fatal("no rows")
 	}
@@ -24,10 +34,11 @@ func TestCompareOfSingleRunsGivesNoVerdict(t *testing.T) {
 	if !slices.Contains(c.Warnings, SinglePair) || len(c.Warnings) != 1 {
 		t.Errorf("warnings are %q", c.Warnings)
 	}
-	haveKeys(t, "comparison", c, "arms", "rows", "warnings")
-	haveKeys(t, "an arm", c.Arms[0], "name", "runs")
+	haveKeys(t, "comparison", c, "sentence", "verdict", "varied", "paired", "margin_pct", "arms", "rows", "warnings", "audit", "background")
+	haveKeys(t, "an arm", c.Arms[0], "name", "runs", "run_names")
 	haveKeys(t, "a row", c.Rows[i], "metric", "title", "unit", "better", "base", "cand", "diff_pct", "diff_lo_pct", "diff_hi_pct",
-		"p", "n", "verdict", "note", "difference")
+		"p", "n", "verdict", "note", "difference",
+		"cand_name", "primary", "smallest_p", "p_adjusted", "noise_floor_pct", "inside_noise_floor", "detectable_pct")
 	haveKeys(t, "base", c.Rows[i].Base, "center", "lo", "hi")
 }
 
@@ -35,7 +46,7 @@ func TestCompareKeepsTheReasonOfWhatIsMissing(t *testing.T) {
 	cand := published2MB()
 	delete(cand.counters, probes.CyclesUser)
 	cand.misses = []probes.Miss{{ID: probes.CyclesUser, Reason: "perf_event_paranoid is 3"}}
-	c := Compare(ArmOf(published4kB().run()), ArmOf(cand.run()))
+	c := onePair(t, published4kB().run(), cand.run())
 	i := slices.IndexFunc(c.Rows, func(r Row) bool { return r.Metric == probes.CyclesUser })
 	if i < 0 {
 		t.Fatal("the row is gone")
@@ -98,10 +109,10 @@ func TestAuditsFindWhatDoesNotFit(t *testing.T) {
 	slower := published2MB()
 	slower.counters[probes.CyclesUser] *= 0.8
 	pair := AuditPair(ArmOf(published4kB().run()), ArmOf(slower.run()))
-	if len(pair) != 1 || pair[0].OK {
+	if len(pair) != 3 || pair[0].OK || !pair[1].OK {
 		t.Errorf("a broken cycle budget gave %+v", pair)
 	}
-	c := Compare(ArmOf(published4kB().run()), ArmOf(slower.run()))
+	c := onePair(t, published4kB().run(), slower.run())
 	if !slices.ContainsFunc(c.Warnings, func(w string) bool { return strings.HasPrefix(w, "cycle budget") }) {
 		t.Errorf("the comparison does not warn: %q", c.Warnings)
 	}

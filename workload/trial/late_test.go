@@ -109,10 +109,9 @@ func TestListedThroughputNeedsBothEnds(t *testing.T) {
 	for name, late := range map[string]int{"start": lead, "end": lead + 25} {
 		run := published4kB().run()
 		miss(run, "load", late)
-		var info RunInfo
-		info.fromEnds(&Run{Samples: run.Samples[:headSamples]}, &Run{Samples: run.Samples[len(run.Samples)-tailSamples:]})
-		if info.TPS != 0 || info.Seconds != 25 {
-			t.Errorf("late at the %s: listed with %v TPS over %v s, want none", name, info.TPS, info.Seconds)
+		ends := betweenEnds(run.Samples[:headSamples], run.Samples[len(run.Samples)-tailSamples:])
+		if ends.TPS != 0 || ends.Seconds != 25 {
+			t.Errorf("late at the %s: listed with %v TPS over %v s, want none", name, ends.TPS, ends.Seconds)
 		}
 	}
 }

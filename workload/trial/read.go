@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"pgtlb/probes"
 )
@@ -32,6 +34,9 @@ func Read(path string) (*Run, error) {
 	run, err := parseRun(f)
 	if err != nil {
 		return nil, fmt.Errorf("reading run %s: %w", path, err)
+	}
+	if name, ok := strings.CutSuffix(filepath.Base(path), Extension); ok {
+		run.Meta.Name = name // the header has the one from before it was renamed
 	}
 	return run, nil
 }
@@ -57,8 +62,7 @@ func parseRun(r io.Reader) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	run := &Run{Meta: *meta}
-	damaged := damage{}
+	p := newRunParser(*meta)
 	for {
 		text, whole, err := in.next()
 		if errors.Is(err, io.EOF) {
@@ -67,14 +71,25 @@ func parseRun(r io.Reader) (*Run, error) {
 		if err != nil {
 			return nil, err
 		}
-		if run.End != nil {
-			run.Warnings = append(run.Warnings, fmt.Sprintf("lines behind the footer, from line %d on, were left out", in.number))
-			break
+		if err := p.take(text, whole, in.number); err != nil {
+			return nil, err
 		}
-		run.take(text, whole, in.number, &damaged)
 	}
-	run.Warnings = append(run.Warnings, damaged.warnings()...)
-	return run, nil
+	p.run.Warnings = p.damaged.warnings()
+	return p.run, nil
+}
+
+// runParser makes a run line by line.
+type runParser struct {
+	run     *Run
+	chain   *chain
+	delta   deltaReader
+	damaged damage
+}
+
+func newRunParser(meta Meta) *runParser {
+	c := &chain{}
+	return &runParser{run: &Run{Meta: meta}, chain: c, delta: deltaReader{c: c}}
 }
 
 // Gaps says what of a run is not there: what the reader left out, and the end.
@@ -86,28 +101,65 @@ func (run *Run) Gaps() []string {
 	return gaps
 }
 
-// take adds one line to the run, or to the damage.
-func (run *Run) take(text []byte, whole bool, number int, d *damage) {
+// take adds one line to the run, or to the damage. An error means that the file
+// does not hold one run.
+func (p *runParser) take(text []byte, whole bool, number int) error {
 	var l line
+	ended := p.run.End != nil
 	switch {
 	case text == nil:
-		d.add(number, "is too long")
+		p.damaged.add(number, "is too long")
 	case len(bytes.TrimSpace(text)) == 0:
-	case decode(text, &l) != nil && !whole:
-		d.cut = number
+	case !ended && bytes.HasPrefix(text, []byte(deltaStart)):
+		s, err := readDelta(&p.delta, text)
+		switch {
+		case err == nil:
+			p.add(s, false, number)
+		case errors.Is(err, errNoBase) || errors.Is(err, errNotLater):
+			p.damaged.add(number, err.Error())
+		default:
+			p.unreadable(whole, number)
+		}
 	case decode(text, &l) != nil:
-		d.add(number, "could not be read")
-	case l.Sample != nil && len(run.Samples) > 0 && l.Sample.T <= run.Samples[len(run.Samples)-1].T:
-		d.add(number, "is not later than the one before")
+		p.unreadable(whole, number)
+	case l.Header != nil:
+		return errSeveral
+	case l.Tags != nil:
+		p.run.Tags = slices.Compact(slices.Sorted(slices.Values(*l.Tags)))
+	case ended:
+		p.damaged.add(number, "is behind the footer")
 	case l.Sample != nil:
-		run.Samples = append(run.Samples, *l.Sample)
+		p.add(l.Sample, true, number)
 	case l.Background != nil:
-		run.Background = append(run.Background, *l.Background)
+		p.run.Background = append(p.run.Background, *l.Background)
 	case l.End != nil:
-		run.End = l.End
+		p.run.End = l.End
 	default:
-		d.add(number, "is of an unknown kind")
+		p.damaged.add(number, "is of an unknown kind")
 	}
+	return nil
+}
+
+// errSeveral is given where one run was asked for and there are more.
+var errSeveral = errors.New(`the file holds more than one run: "pgtlb runs import FILE" puts them among the recorded ones`)
+
+// unreadable takes note of a line that is no good; a last one was cut.
+func (p *runParser) unreadable(whole bool, number int) {
+	if whole {
+		p.damaged.add(number, "could not be read")
+	} else {
+		p.damaged.cut = number
+	}
+}
+
+// add adds a sample, unless it is not later than the one before.
+func (p *runParser) add(s *probes.Sample, full bool, number int) {
+	if n := len(p.run.Samples); n > 0 && s.T <= p.run.Samples[n-1].T {
+		p.damaged.add(number, errNotLater.Error())
+		return
+	}
+	p.chain.add(s, full)
+	p.run.Samples = append(p.run.Samples, *s)
 }
 
 // decode reads one line.

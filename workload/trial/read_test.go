@@ -61,7 +61,7 @@ func TestForeignFilesAreRefusedInOneSentence(t *testing.T) {
 		"{}\n":                             "not a pgtlb run",
 		`{"header":null}` + "\n":           "not a pgtlb run",
 		`{"sample":{"seq":1}}`:             "not a pgtlb run",
-		`{"header":{"schema":99}}`:         "written by a newer pgtlb: format 99, this one reads up to 1",
+		`{"header":{"schema":99}}`:         "written by a newer pgtlb: format 99, this one reads up to 2",
 		`{"header":{"schema":1,"name":7}}`: "the header is damaged",
 		"\x7fELF\x02\x01\x01":              "not a pgtlb run",
 	} {
@@ -114,12 +114,16 @@ func TestLinesBehindTheFooterAreLeftOut(t *testing.T) {
 	b := published4kB()
 	b.seconds = 1
 	content := recorded(t, b)
-	run, err := parseRun(bytes.NewReader(append(content, content...)))
+	_, samples, _ := bytes.Cut(content, []byte("\n"))
+	run, err := parseRun(bytes.NewReader(append(bytes.Clone(content), samples...)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(run.Samples) != len(b.samples()) || len(run.Warnings) != 1 {
+	if len(run.Samples) != len(b.samples()) || len(run.Warnings) != 1 || !strings.Contains(run.Warnings[0], "is behind the footer") {
 		t.Errorf("%d samples, warnings %q", len(run.Samples), run.Warnings)
+	}
+	if _, err := parseRun(bytes.NewReader(append(content, content...))); err == nil || !strings.Contains(err.Error(), "more than one run") {
+		t.Errorf("two runs in one file: %v", err)
 	}
 }
 

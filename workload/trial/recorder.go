@@ -1,8 +1,6 @@
 package trial
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,12 +18,19 @@ import (
 // Extension ends the name of every run file.
 const Extension = ".ndjson"
 
-// line is one line of a run file: exactly one of its parts is set.
+// line is one line of a run file: one of its parts is set, Totals beside End. The
+// line of a sample that is written as what has changed has a form of its own
+// (delta.go).
 type line struct {
 	Header     *Meta          `json:"header,omitempty"`
 	Sample     *probes.Sample `json:"sample,omitempty"`
 	Background *Background    `json:"background,omitempty"`
 	End        *End           `json:"end,omitempty"`
+	// Totals are what a list of runs shows, so that it need not read the samples.
+	Totals *totals `json:"totals,omitempty"`
+	// Tags take the place of those of earlier lines. Other than the rest they may
+	// stand behind the footer.
+	Tags *[]string `json:"tags,omitempty"`
 }
 
 // file is what a Recorder needs of *os.File.
@@ -38,8 +43,9 @@ type file interface {
 
 // Recorder appends a run to its file as it happens: a header line, one line for
 // each sample, a footer. Each line is one write, so that a program that dies
-// leaves whole lines and at most one that is cut. Its methods are called by one
-// goroutine.
+// leaves whole lines and at most one that is cut. While it is open the file is
+// locked, so that others can tell a run that is being recorded from one that was
+// interrupted. Its methods are called by one goroutine.
 type Recorder struct {
 	f       file
 	path    string
@@ -47,7 +53,9 @@ type Recorder struct {
 	size    int64 // bytes of whole lines
 	stopped bool
 	lost    int // samples that came after the recording stopped
-	buf     bytes.Buffer
+	chain   chain
+	span    span
+	buf     []byte
 }
 
 // Create makes a new run file in dir, which it makes too (0700) where it is
@@ -70,9 +78,12 @@ func Create(dir string, meta Meta) (*Recorder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating the run file: %w", err)
 	}
+	if err := waitLock(f); err != nil {
+		return nil, errors.Join(fmt.Errorf("locking the run file: %w", err), f.Close(), os.Remove(f.Name()))
+	}
 	meta.Name = name
 	r := &Recorder{f: f, path: f.Name(), meta: meta}
-	if err := r.write(line{Header: &meta}); err != nil {
+	if err := r.writeLine(line{Header: &meta}); err != nil {
 		return nil, errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
 	return r, nil
@@ -112,11 +123,21 @@ func (r *Recorder) Append(s *probes.Sample) error {
 		r.lost++
 		return nil
 	}
-	err := r.write(line{Sample: withoutQueries(s)})
+	s = withoutQueries(s)
+	full := !r.chain.follows(s)
+	var err error
+	if full {
+		err = r.writeLine(line{Sample: s})
+	} else {
+		err = r.writeDelta(s)
+	}
 	if err != nil {
 		r.lost++
+		return err
 	}
-	return err
+	r.chain.add(s, full)
+	r.span.add(s)
+	return nil
 }
 
 // AppendBackground writes what went on beside the run. After a write that failed
@@ -125,7 +146,7 @@ func (r *Recorder) AppendBackground(b Background) error {
 	if r.stopped {
 		return nil
 	}
-	return r.write(line{Background: &b})
+	return r.writeLine(line{Background: &b})
 }
 
 // Close writes the footer, which notes samples that could not be written, and
@@ -137,7 +158,8 @@ func (r *Recorder) Close(end End) error {
 	}
 	// Once stopped, the disk may have room again for one short line; if not,
 	// the error has been reported already.
-	err := r.write(line{End: &end})
+	t := r.span.totals()
+	err := r.writeLine(line{End: &end, Totals: &t})
 	if r.lost > 0 {
 		err = nil
 	}
@@ -150,13 +172,28 @@ func (r *Recorder) Close(end End) error {
 	return err
 }
 
-// write appends one line in one write call, or leaves the file as it was.
-func (r *Recorder) write(l line) error {
-	r.buf.Reset()
-	if err := json.NewEncoder(&r.buf).Encode(l); err != nil {
-		return fmt.Errorf("encoding a line of the run: %w", err)
+// writeLine writes a line of any kind.
+func (r *Recorder) writeLine(l line) error {
+	text, err := appendJSON(r.buf[:0], l)
+	if err != nil {
+		return err
 	}
-	n, err := r.f.Write(r.buf.Bytes())
+	return r.write(text)
+}
+
+// writeDelta writes a sample as what has changed since the one before.
+func (r *Recorder) writeDelta(s *probes.Sample) error {
+	text, err := appendDelta(r.buf[:0], &r.chain, s)
+	if err != nil {
+		return err
+	}
+	return r.write(text)
+}
+
+// write appends one line in one write call, or leaves the file as it was.
+func (r *Recorder) write(text []byte) error {
+	r.buf = append(text, '\n')
+	n, err := r.f.Write(r.buf)
 	if err == nil {
 		r.size += int64(n)
 		return nil

@@ -153,7 +153,7 @@ func TestFullDiskStopsRecordingOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.f = &smallDisk{File: r.f.(*os.File), room: 10_000}
+	r.f = &smallDisk{File: r.f.(*os.File), room: 6_000}
 	failures, written := 0, 0
 	samples := b.samples()
 	for i := range samples {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pgtlb/probes"
+	"pgtlb/workload/verdict"
 )
 
 // Report is everything that a report says about a run, with or without a
@@ -20,7 +21,13 @@ type Report struct {
 	Verdict  string `json:"verdict,omitempty"`
 	Varied   string `json:"varied,omitempty"`
 	// Paired tells whether there is a baseline.
-	Paired      bool          `json:"paired"`
+	Paired bool `json:"paired"`
+	// Many tells that arms of several runs are compared. Rows is then empty, and
+	// charts, parts and surroundings are of the two runs that Pictured names.
+	Many        bool          `json:"many,omitempty"`
+	Pictured    string        `json:"pictured,omitempty"`
+	Dots        *Dots         `json:"dots,omitempty"`
+	Key         []ReportRow   `json:"-"` // the figures written large at the top
 	Rows        []ReportRow   `json:"rows"`
 	Steady      Steady        `json:"filling_and_steady"`
 	Charts      []Chart       `json:"charts"`
@@ -74,8 +81,19 @@ type SourceRow struct {
 	Meaning string `json:"meaning"`
 }
 
-// BuildReport makes the report of a run, held against base unless that is nil.
+// BuildReport makes the report of a run, held against base unless that is nil. What
+// the two differ in beside what was varied is among the warnings.
 func BuildReport(cand, base *Run) Report {
+	if base == nil {
+		return buildReport(cand, nil, nil)
+	}
+	cmp := compareSets(armSetOf(ArmRuns{"baseline", []*Run{base}}), []*armSet{armSetOf(ArmRuns{"current", []*Run{cand}})}, verdict.Usual(0))
+	return buildReport(cand, base, &cmp)
+}
+
+// buildReport makes the report of one run, or of two that stand for the arms of a
+// comparison.
+func buildReport(cand, base *Run, cmp *Comparison) Report {
 	meta := withoutSecrets(cand.Meta)
 	frames := Frames(cand)
 	c := Arm{Meta: meta, Summary: summaryOf(meta, frames)}
@@ -94,7 +112,7 @@ func BuildReport(cand, base *Run) Report {
 		baseFrames = Frames(base)
 		b = &Arm{Meta: withoutSecrets(base.Meta), Summary: summaryOf(base.Meta, baseFrames)}
 		metas = append(metas, b.Meta)
-		r.addBase(*b, c, base)
+		r.addBase(*b, c, base, cmp)
 	}
 	metrics := described(metas...)
 	r.Rows = reportRows(metrics, b, c)
@@ -105,11 +123,12 @@ func BuildReport(cand, base *Run) Report {
 	r.Facts = facts(b, c, cand, base)
 	r.Settings = settingRows(meta, r.Baseline)
 	r.Sources = sources(r.Rows, metrics)
+	r.Key = keyRows(r)
 	return r
 }
 
 // addBase adds what only a pair of runs has.
-func (r *Report) addBase(b, c Arm, base *Run) {
+func (r *Report) addBase(b, c Arm, base *Run, cmp *Comparison) {
 	r.Baseline = &b.Meta
 	if again := repeat(b.Meta, b.Summary.Seconds); !slices.Equal(again, r.Repeat) {
 		r.Repeat = append(again, r.Repeat...)
@@ -117,8 +136,7 @@ func (r *Report) addBase(b, c Arm, base *Run) {
 	r.Title += " against " + against(c.Meta, b.Meta)
 	r.Varied = Varied(b.Meta, c.Meta)
 	r.Verdict = "Undecided, with " + SinglePair + "."
-	cmp := Compare(b, c)
-	r.Comparison = &cmp
+	r.Comparison = cmp
 	r.Warnings = append(r.Warnings, runWarnings("baseline: ", base)...)
 	for _, d := range Differs(b.Meta, c.Meta) {
 		r.Warnings = append(r.Warnings, "the two runs also differ in "+d)
@@ -130,7 +148,7 @@ func (r *Report) addBase(b, c Arm, base *Run) {
 		r.Warnings = append(r.Warnings, fmt.Sprintf(
 			"the baseline covers %s, the current run %s: differences are those of rates and levels, not of totals", Seconds(s), Seconds(l)))
 	}
-	r.Audit = append(append(prefixed("baseline: ", Audit(b)), prefixed("current: ", Audit(c))...), AuditPair(b, c)...)
+	r.Audit = cmp.Audit
 }
 
 func prefixed(what string, lines []AuditLine) []AuditLine {
@@ -219,14 +237,9 @@ func alone(a Arm) string {
 	return fmt.Sprintf("%s, over %s: %s.", RunLabel(a.Meta), Seconds(a.Summary.Seconds), strings.Join(parts, ", "))
 }
 
-// reportRows are the lines of the table, in the order of the result: the load
+// tableMetrics are the metrics of a table in the order of the result: the load
 // first, then what explains it.
-func reportRows(metrics []probes.Metric, base *Arm, cand Arm) []ReportRow {
-	var baseSummary *Summary
-	if base != nil {
-		baseSummary = base.Summary
-	}
-	measured := func(id string) bool { return cand.Summary.Get(id).OK() || baseSummary.Get(id).OK() }
+func tableMetrics(measured func(id string) bool) []string {
 	ids := []string{probes.TPS, probes.LatencyMean, probes.LatencyP50, probes.LatencyP95, probes.LatencyP99, probes.Failed}
 	if !measured(probes.TPS) {
 		ids = []string{probes.ServerTPS, probes.ServerLatencyMean}
@@ -238,7 +251,16 @@ func reportRows(metrics []probes.Metric, base *Arm, cand Arm) []ReportRow {
 	} else {
 		ids = append(ids, probes.CPUKernel, probes.CPUUser)
 	}
-	ids = append(ids, probes.PageTables, probes.PageTableMaxBackend, probes.HugetlbUsed, probes.TLBShootdowns, probes.ContextSwitches)
+	return append(ids, probes.PageTables, probes.PageTableMaxBackend, probes.HugetlbUsed, probes.TLBShootdowns, probes.ContextSwitches)
+}
+
+// reportRows are the lines of the table.
+func reportRows(metrics []probes.Metric, base *Arm, cand Arm) []ReportRow {
+	var baseSummary *Summary
+	if base != nil {
+		baseSummary = base.Summary
+	}
+	ids := tableMetrics(func(id string) bool { return cand.Summary.Get(id).OK() || baseSummary.Get(id).OK() })
 	var rows []ReportRow
 	for _, id := range ids {
 		m, _ := find(metrics, id)

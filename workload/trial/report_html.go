@@ -20,8 +20,13 @@ var reportTemplate = sync.OnceValues(func() (*template.Template, error) {
 	return template.New("report").Funcs(template.FuncMap{
 		"line":  lineSVG,
 		"bars":  func(b *Bars) template.HTML { return barSVG(*b) },
+		"dots":  func(d *Dots) template.HTML { return dotSVG(*d) },
+		"ptext": pText,
 		"lacks": lacks,
-		"gaps":  gapTexts,
+		"sideOf": func(v Verdict) string {
+			return map[Verdict]string{Better: "good", Worse: "bad"}[v]
+		},
+		"gaps": gapTexts,
 		"side": func(better int) string {
 			return map[int]string{1: "good", -1: "bad"}[better]
 		},
@@ -37,12 +42,6 @@ type resultRows struct {
 	Paired bool
 }
 
-// page is what the template is given.
-type page struct {
-	Report
-	Key []ReportRow // the figures written large at the top
-}
-
 // WriteHTML writes a report as one page that needs nothing else: no script, no
 // network, its own style for light, dark, small screens and paper.
 func WriteHTML(w io.Writer, r Report) error {
@@ -50,7 +49,7 @@ func WriteHTML(w io.Writer, r Report) error {
 	if err != nil {
 		return fmt.Errorf("parsing the report's template: %w", err)
 	}
-	if err := t.Execute(w, page{Report: r, Key: keyRows(r)}); err != nil {
+	if err := t.Execute(w, r); err != nil {
 		return fmt.Errorf("writing the HTML report: %w", err)
 	}
 	return nil
@@ -63,12 +62,20 @@ func keyRows(r Report) []ReportRow {
 	if slices.ContainsFunc(r.Rows, func(row ReportRow) bool { return row.Metric == probes.ServerPageFaults }) {
 		faults = probes.ServerPageFaults
 	}
-	for _, id := range []string{probes.TPS, probes.ServerTPS, probes.LatencyP99, faults, probes.PageTableMaxBackend} {
-		for _, row := range r.Rows {
-			if row.Metric == id && row.Cand.Main != "n/a" {
-				out = append(out, row)
-			}
+	for _, row := range r.Rows {
+		if keyMetric(row.Metric, faults) && row.Cand.Main != "n/a" {
+			out = append(out, row)
 		}
 	}
 	return out
+}
+
+// keyMetric tells which metrics are written large; faults are the page faults to
+// speak of.
+func keyMetric(id, faults string) bool {
+	switch id {
+	case probes.TPS, probes.ServerTPS, probes.LatencyP99, faults, probes.PageTableMaxBackend:
+		return true
+	}
+	return false
 }

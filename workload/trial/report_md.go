@@ -3,6 +3,7 @@ package trial
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -19,9 +20,15 @@ func WriteMarkdown(w io.Writer, r Report) error {
 		m.line("**" + mdText(r.Verdict) + "**")
 	}
 	m.list(r.Warnings)
-	m.heading("Result")
-	m.table(resultTable(r.Rows, r.Paired))
-	m.notes(r.Rows)
+	if r.Many {
+		m.arms(r.Comparison)
+		m.dots(r.Dots)
+		m.line("What follows is " + mdText(r.Pictured) + ".")
+	} else {
+		m.heading("Result")
+		m.table(resultTable(r.Rows, r.Paired))
+		m.notes(r.Rows)
+	}
 	m.heading("Filling of page tables and steady state")
 	m.list(r.Steady.Notes)
 	if len(r.Steady.Filling) > 0 {
@@ -86,11 +93,7 @@ func (m *markdown) surroundings(r Report) {
 		m.heading("Checks")
 		var lines []string
 		for _, a := range r.Audit {
-			mark := "ok: "
-			if !a.OK {
-				mark = "WARNING: "
-			}
-			lines = append(lines, mark+a.Text)
+			lines = append(lines, a.String())
 		}
 		m.list(lines)
 	}
@@ -145,6 +148,41 @@ func (m *markdown) list(lines []string) {
 	}
 }
 
+// arms writes the table of each candidate, with what it is judged by.
+func (m *markdown) arms(c *Comparison) {
+	for _, arm := range c.Arms[1:] {
+		m.heading(arm.Name + " against " + c.Arms[0].Name)
+		if d := c.Design(arm.Name); d != "" {
+			m.line(mdText(d) + ".")
+		}
+		m.table(comparisonTable(c, arm.Name, false))
+		m.list(c.Notes(arm.Name, false))
+	}
+	if len(c.Background) > 0 {
+		m.heading("Background")
+		for _, arm := range c.Arms[1:] {
+			m.table(backgroundTable(c, arm.Name))
+		}
+	}
+}
+
+// dots lists the runs of a plot.
+func (m *markdown) dots(d *Dots) {
+	if d == nil {
+		return
+	}
+	m.heading("All runs in the order of time")
+	rows := [][]string{{"run", "arm", "block", d.Title}}
+	for _, p := range d.Points {
+		block := "-"
+		if p.Block > 0 {
+			block = strconv.Itoa(p.Block)
+		}
+		rows = append(rows, []string{p.Run, d.Arms[p.Arm], block, probes.Number(p.Value)})
+	}
+	m.table(rows, "llrr")
+}
+
 // notes writes the notes of the rows that have one, each with its row's title.
 func (m *markdown) notes(rows []ReportRow) {
 	var lines []string
@@ -187,21 +225,15 @@ func barsText(kB []uint64) string {
 // table writes rows whose columns are aligned as "l" and "r" say; the first row
 // is the head.
 func (m *markdown) table(rows [][]string, align string) {
-	width := make([]int, len(align))
 	for _, row := range rows {
 		for i := range row {
 			row[i] = mdText(row[i])
-			width[i] = max(width[i], utf8.RuneCountInString(row[i]), 3)
 		}
 	}
+	width := columnWidths(rows, len(align))
 	for n, row := range rows {
 		for i, cell := range row {
-			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
-			if align[i] == 'r' {
-				m.WriteString("| " + pad + cell + " ")
-			} else {
-				m.WriteString("| " + cell + pad + " ")
-			}
+			m.WriteString("| " + padded(cell, width[i], align[i] == 'r') + " ")
 		}
 		m.WriteString("|\n")
 		if n == 0 {
@@ -209,6 +241,26 @@ func (m *markdown) table(rows [][]string, align string) {
 		}
 	}
 	m.WriteString("\n")
+}
+
+// columnWidths are what the widest cell of each column takes, at least 3.
+func columnWidths(rows [][]string, columns int) []int {
+	width := make([]int, columns)
+	for _, row := range rows {
+		for i, cell := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(cell), 3)
+		}
+	}
+	return width
+}
+
+// padded fills a cell up with blanks.
+func padded(cell string, width int, right bool) string {
+	pad := strings.Repeat(" ", max(0, width-utf8.RuneCountInString(cell)))
+	if right {
+		return pad + cell
+	}
+	return cell + pad
 }
 
 func (m *markdown) rule(width []int, align string) {

@@ -7,8 +7,10 @@ import (
 	"pgtlb/workload"
 )
 
-// Schema is the version of the run file format that this program writes.
-const Schema = 1
+// Schema is the version of the run file format that this program writes. It reads
+// all up to that: 1 had every sample in full, 2 has most as what has changed since
+// the one before, and tags, background and totals in lines of their own.
+const Schema = 2
 
 // Meta is the header of a run: everything that must be equal, or known to
 // differ, before two runs may be compared.
@@ -34,6 +36,9 @@ type Meta struct {
 	Unavailable []probes.Miss `json:"unavailable,omitempty"`
 	// Step is set for a run that an experiment made.
 	Step *StepMeta `json:"step,omitempty"`
+	// ByHand is set for a run that was measured elsewhere and entered by hand: it
+	// has these figures and no samples.
+	ByHand *ByHand `json:"by_hand,omitempty"`
 	// Command repeats the run.
 	Command string `json:"command,omitempty"`
 	Note    string `json:"note,omitempty"`
@@ -105,6 +110,8 @@ type Run struct {
 	Background []Background
 	// End is nil for a run whose recording was interrupted.
 	End *End
+	// Tags are a person's words for the run, sorted.
+	Tags []string
 	// Warnings say what the reader had to leave out, e.g. a line cut in the middle.
 	Warnings []string
 }
@@ -120,7 +127,12 @@ type RunInfo struct {
 	Seconds  float64   `json:"seconds"`
 	TPS      float64   `json:"tps,omitempty"` // 0 where there was no load
 	Complete bool      `json:"complete"`
-	Bytes    int64     `json:"bytes"`
-	Baseline bool      `json:"baseline,omitempty"`
-	Problem  string    `json:"problem,omitempty"` // why it cannot be read
+	// Recording is set while a pgtlb writes to it.
+	Recording bool      `json:"recording,omitempty"`
+	Bytes     int64     `json:"bytes"`
+	Baseline  bool      `json:"baseline,omitempty"`
+	Tags      []string  `json:"tags,omitempty"`
+	Step      *StepMeta `json:"step,omitempty"`
+	ByHand    bool      `json:"by_hand,omitempty"`
+	Problem   string    `json:"problem,omitempty"` // why it cannot be read
 }

@@ -70,6 +70,9 @@ func readBaseline(store *Store, name string) (*baseline, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := run.HasSamples(); err != nil {
+		return nil, err
+	}
 	b := newBaseline(run.Meta, Frames(run))
 	if len(b.state.Frames) == 0 {
 		return nil, fmt.Errorf("run %s holds no figures yet: let the load run for a second or two", run.Meta.Name)

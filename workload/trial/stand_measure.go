@@ -82,7 +82,7 @@ func (x *stand) attach(driving context.Context, d *drive, what *workload.Load) W
 	x.mu.Unlock()
 	d.settle = x.o.Settle
 	what.Connect = x.connect("pgtlb "+what.Scenario.Name, a)
-	b := newBeside(x.s, x.o.Background, x.pace())
+	b := newLookout(x.s, x.o.Background, x.pace())
 	started, stopped := what.Started, what.Stopped
 	what.Started = func() {
 		b.open(driving)

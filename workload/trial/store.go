@@ -1,17 +1,13 @@
 package trial
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"pgtlb/probes"
 )
 
 // Store is a directory of run files.
@@ -190,6 +186,18 @@ var ErrNoBaseline = errors.New("no baseline is chosen yet")
 
 // Baseline is the name of the run that others are compared with.
 func (s *Store) Baseline() (string, error) {
+	name, err := s.pointer()
+	if err != nil {
+		return "", err
+	}
+	if !isFile(s.path(name)) {
+		return "", fmt.Errorf("the baseline %s is no longer there: %w", name, ErrNoBaseline)
+	}
+	return name, nil
+}
+
+// pointer is the name that was chosen as the baseline, whether it is there or not.
+func (s *Store) pointer() (string, error) {
 	b, err := os.ReadFile(filepath.Join(s.dir, baselineFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", ErrNoBaseline
@@ -200,9 +208,6 @@ func (s *Store) Baseline() (string, error) {
 	name := strings.TrimSpace(string(b))
 	if name == "" || name != filepath.Base(name) {
 		return "", ErrNoBaseline
-	}
-	if !isFile(s.path(name)) {
-		return "", fmt.Errorf("the baseline %s is no longer there: %w", name, ErrNoBaseline)
 	}
 	return name, nil
 }
@@ -246,140 +251,4 @@ func writeFile(path string, content []byte) (err error) {
 		return err
 	}
 	return os.Rename(f.Name(), path)
-}
-
-// Info describes a run file from its head and tail, without reading the rest.
-func Info(path string) RunInfo {
-	info := RunInfo{Path: path, Name: strings.TrimSuffix(filepath.Base(path), Extension)}
-	f, err := os.Open(path)
-	if err != nil {
-		info.Problem = reason(err).Error()
-		return info
-	}
-	defer f.Close()
-	if st, err := f.Stat(); err == nil {
-		info.Bytes, info.Created = st.Size(), st.ModTime()
-	}
-	head, err := readHead(f)
-	if err != nil {
-		info.Problem = err.Error()
-		return info
-	}
-	m := head.Meta
-	info.Created, info.Scenario, info.Pages, info.Server = m.Created, scenarios(m), m.Pages, m.Server.Version
-	tail := readTail(f, info.Bytes)
-	info.Complete = tail.End != nil
-	info.fromEnds(head, tail)
-	return info
-}
-
-// fromEnds fills in length and throughput from the first and the last samples.
-// They are exact for a run that is nothing but its load, and close for others.
-func (info *RunInfo) fromEnds(head, tail *Run) {
-	if len(head.Samples) == 0 || len(tail.Samples) == 0 {
-		return
-	}
-	first, last := head.Samples[0], tail.Samples[len(tail.Samples)-1]
-	started := false
-	for _, s := range head.Samples {
-		if !started && marked(s, probes.LoadStarted) || marked(s, probes.LoadWarmed) {
-			first, started = s, true
-		}
-	}
-	for _, s := range tail.Samples {
-		if marked(s, probes.LoadStopped) {
-			last = s
-			break
-		}
-	}
-	info.Seconds = max(0, (last.T - first.T).Seconds())
-	if n, ok := finished(transactions(first), transactions(last)); ok && info.Seconds > 0 {
-		info.TPS = n / info.Seconds
-	}
-}
-
-// finished adds up what each load's transactions grew by; it is not known where
-// a load is missing at one end.
-func finished(from, to map[string]float64) (n float64, ok bool) {
-	for label, at := range to {
-		was, there := from[label]
-		if !there || at < was {
-			return 0, false
-		}
-		n += at - was
-	}
-	return n, len(to) > 0 && len(from) == len(to)
-}
-
-func marked(s probes.Sample, kind probes.MarkKind) bool {
-	return slices.ContainsFunc(s.Marks, func(m probes.Mark) bool { return m.Kind == kind })
-}
-
-// transactions are the transaction counters of a sample by load.
-func transactions(s probes.Sample) map[string]float64 {
-	by := map[string]float64{}
-	for _, b := range s.Batches {
-		for _, r := range b.Readings {
-			if r.ID == probes.Transactions {
-				by[r.Label] = r.Value
-			}
-		}
-	}
-	return by
-}
-
-// How much of a run file a list reads at either end.
-const (
-	headSamples = 4
-	tailBytes   = 1 << 18
-	tailSamples = 4
-)
-
-// readHead reads the header and the first samples.
-func readHead(r io.Reader) (*Run, error) {
-	in := newLineReader(r)
-	meta, err := readHeader(in)
-	if err != nil {
-		return nil, err
-	}
-	run := &Run{Meta: *meta}
-	for range headSamples {
-		text, whole, err := in.next()
-		if err != nil {
-			break
-		}
-		run.take(text, whole, in.number, &damage{})
-	}
-	return run, nil
-}
-
-// readTail reads the last samples and the footer, as far as they are within the
-// last tailBytes.
-func readTail(f io.ReaderAt, size int64) *Run {
-	n := min(size, tailBytes)
-	buf := make([]byte, n)
-	got, err := f.ReadAt(buf, size-n)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return &Run{}
-	}
-	buf = buf[:got]
-	lines := bytes.Split(buf, []byte("\n"))
-	if n < size {
-		lines = lines[1:] // begins somewhere in the middle of a line
-	}
-	run := &Run{}
-	for i := len(lines) - 1; i >= 0 && len(run.Samples) < tailSamples; i-- {
-		var l line
-		if len(lines[i]) == 0 || decode(lines[i], &l) != nil {
-			continue
-		}
-		switch {
-		case l.End != nil:
-			run.End = l.End
-		case l.Sample != nil:
-			run.Samples = append(run.Samples, *l.Sample)
-		}
-	}
-	slices.Reverse(run.Samples)
-	return run
 }

@@ -161,9 +161,14 @@ func (b *svg) labels(ls []label) {
 			upper.y, lower.y = middle-labelStep/2, middle+labelStep/2
 		}
 	}
+	b.named(ls, plotRight+6)
+}
+
+// named writes labels at x, the value above the name.
+func (b *svg) named(ls []label, x int) {
 	for _, l := range ls {
-		b.printf(`<text class="label %s" x="%d" y="%.1f">%s</text>`, l.class, plotRight+6, l.y+1, html.EscapeString(l.value))
-		b.printf(`<text class="name" x="%d" y="%.1f">%s</text>`, plotRight+6, l.y+13, html.EscapeString(l.name))
+		b.printf(`<text class="label %s" x="%d" y="%.1f">%s</text>`, l.class, x, l.y+1, html.EscapeString(l.value))
+		b.printf(`<text class="name" x="%d" y="%.1f">%s</text>`, x, l.y+13, html.EscapeString(l.name))
 	}
 }
 

@@ -30,13 +30,16 @@ type Rule struct {
 	Floor float64
 }
 
+const usualAlpha = 0.05
+
 // Usual is the rule that is meant where nobody says otherwise: 5 %, a margin of 1 %.
-func Usual(floor float64) Rule { return Rule{Alpha: 0.05, Margin: 0.01, Floor: floor} }
+func Usual(floor float64) Rule { return Rule{Alpha: usualAlpha, Margin: 0.01, Floor: floor} }
 
 // Outcome is the answer for one metric.
 type Outcome struct {
-	// Ratio is candidate / base: its centre and confidence interval.
-	Ratio Interval
+	// Ratio is candidate / base: its centre and confidence interval. It is not set by
+	// PairedDifference and UnpairedDifference, which set Difference, candidate − base.
+	Ratio, Difference Interval
 	// P is the chance of a difference at least as large between arms that are the
 	// same; SmallestP is the least that as many runs could give.
 	P, SmallestP float64
@@ -67,7 +70,7 @@ func Paired(pairs []Pair, rule Rule) (o Outcome, ok bool) {
 	o.P, o.SmallestP = SignFlip(d)
 	shift := Shift(d, 1-rule.Alpha)
 	o.Detectable = detectable(deviation(d), len(d), rule)
-	o.decide(shift, rule)
+	o.ratio(shift, rule)
 	return o, true
 }
 
@@ -80,14 +83,55 @@ func Unpaired(base, cand []float64, rule Rule) (o Outcome, ok bool) {
 		return Outcome{}, false
 	}
 	o.N = min(len(b), len(c))
-	o.P, o.SmallestP = rankTest(b, c, rule.Alpha), 1
-	if ways := binomial(len(b)+len(c), len(b)); o.N > 0 {
-		o.SmallestP = min(1, 2/ways)
-	}
+	o.P, o.SmallestP = rankTest(b, c, rule.Alpha), smallestRankP(b, c)
 	spread := math.Hypot(deviation(b)/math.Sqrt(float64(len(b))), deviation(c)/math.Sqrt(float64(len(c))))
 	o.Detectable = detectable(spread, 1, rule)
-	o.decide(ShiftBetween(b, c, 1-rule.Alpha), rule)
+	o.ratio(ShiftBetween(b, c, 1-rule.Alpha), rule)
 	return o, true
+}
+
+// PairedDifference decides from blocks by candidate − base, for figures that can be
+// 0 or whose difference has a meaning of its own, as percentage points have. Margin
+// and floor of the rule are in the figures' own unit.
+func PairedDifference(pairs []Pair, rule Rule) Outcome {
+	d := make([]float64, len(pairs))
+	for i, p := range pairs {
+		d[i] = p.Cand - p.Base
+	}
+	o := Outcome{N: len(d), Detectable: math.NaN()}
+	o.P, o.SmallestP = SignFlip(d)
+	o.Difference = Shift(d, 1-rule.Alpha)
+	o.decide(o.Difference, rule.Alpha, rule.Margin, rule.Floor)
+	return o
+}
+
+// UnpairedDifference is PairedDifference for runs that have nothing to do with each
+// other.
+func UnpairedDifference(base, cand []float64, rule Rule) Outcome {
+	o := Outcome{N: min(len(base), len(cand)), P: rankTest(base, cand, rule.Alpha), SmallestP: smallestRankP(base, cand), Detectable: math.NaN()}
+	o.Difference = ShiftBetween(base, cand, 1-rule.Alpha)
+	o.decide(o.Difference, rule.Alpha, rule.Margin, rule.Floor)
+	return o
+}
+
+// smallestRankP is the least p that the rank sum test can give for as many runs.
+func smallestRankP(base, cand []float64) float64 {
+	if len(base) == 0 || len(cand) == 0 {
+		return 1
+	}
+	return min(1, 2/binomial(len(base)+len(cand), len(base)))
+}
+
+// Center is the median of runs with its confidence interval, which is infinite for
+// fewer than six.
+func Center(runs []float64) Interval {
+	if len(runs) == 0 {
+		return Interval{math.NaN(), math.Inf(-1), math.Inf(1)}
+	}
+	t := &benchmath.Thresholds{CompareAlpha: usualAlpha}
+	// benchmath sorts what it is given.
+	s := benchmath.AssumeNothing.Summary(benchmath.NewSample(slices.Clone(runs), t), 1-usualAlpha)
+	return Interval{s.Center, s.Lo, s.Hi}
 }
 
 // rankTest is the two-sided p of the rank sum test.
@@ -102,13 +146,18 @@ func rankTest(base, cand []float64, alpha float64) float64 {
 	return benchmath.AssumeNothing.Compare(b, c).P
 }
 
-// decide draws the conclusion from p and the interval of the logarithm of the ratio.
-func (o *Outcome) decide(shift Interval, rule Rule) {
+// ratio takes the logarithm of the ratio with its interval.
+func (o *Outcome) ratio(shift Interval, rule Rule) {
 	o.Ratio = Interval{math.Exp(shift.Center), math.Exp(shift.Lo), math.Exp(shift.Hi)}
-	margin, floor := math.Log1p(rule.Margin), math.Log1p(rule.Floor)
-	significant := o.P <= rule.Alpha && !shift.Contains(0)
+	o.decide(shift, rule.Alpha, math.Log1p(rule.Margin), math.Log1p(rule.Floor))
+}
+
+// decide draws the conclusion from p and an interval that holds 0 where the arms are
+// the same.
+func (o *Outcome) decide(shift Interval, alpha, margin, floor float64) {
+	significant := o.P <= alpha && !shift.Contains(0)
 	switch {
-	case o.N == 0 || o.SmallestP > rule.Alpha:
+	case o.N == 0 || o.SmallestP > alpha:
 		o.Verdict = TooFew
 	case shift.Lo >= -margin && shift.Hi <= margin:
 		o.Verdict = Same

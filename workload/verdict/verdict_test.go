@@ -284,3 +284,49 @@ func TestSuspiciousRuns(t *testing.T) {
 		t.Error("one outlier is no second mode")
 	}
 }
+
+// Differences are decided as ratios are, in the figures' own unit and with zeros.
+func TestVerdictsOnDifferences(t *testing.T) {
+	base := []float64{2.73, 2.74, 2.72, 2.73, 2.74, 2.72}
+	less := []float64{2.49, 2.51, 2.48, 2.49, 2.51, 2.48}
+	rule := Rule{Alpha: 0.05, Margin: 0.03, Floor: 0.02}
+	o := PairedDifference(pairsOf(base, less), rule)
+	if o.Verdict != Lower || !near(o.P, 2.0/64, 1e-12) || !near(o.Difference.Center, -0.235, 1e-9) || !o.Difference.Finite() {
+		t.Errorf("%+v", o)
+	}
+	if o := UnpairedDifference(base, less, rule); o.Verdict != Lower || !near(o.SmallestP, 2.0/924, 1e-12) {
+		t.Errorf("unpaired: %+v", o)
+	}
+	none := make([]float64, 6)
+	if o := PairedDifference(pairsOf(none, none), Rule{Alpha: 0.05}); o.Verdict != Same || o.P != 1 {
+		t.Errorf("zeros: %+v", o)
+	}
+	if o := UnpairedDifference(none, none, Rule{Alpha: 0.05}); o.Verdict != Same {
+		t.Errorf("zeros, unpaired: %+v", o)
+	}
+	if o := PairedDifference(pairsOf(none, base), Rule{Alpha: 0.05, Floor: 3}); o.Verdict != Unclear || !o.InsideFloor {
+		t.Errorf("inside the floor: %+v", o)
+	}
+}
+
+func TestCenter(t *testing.T) {
+	// The interval of a median of six runs reaches from the first to the last.
+	if c := Center([]float64{3, 1, 2, 6, 5, 4}); c.Center != 3.5 || c.Lo != 1 || c.Hi != 6 {
+		t.Errorf("%+v", c)
+	}
+	if c := Center([]float64{2, 1, 3, 5, 4}); c.Center != 3 || c.Finite() {
+		t.Errorf("%+v", c)
+	}
+	if c := Center(nil); c.Finite() {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestFloorIsOfTheFirstRuns(t *testing.T) {
+	six := []float64{100, 101, 99, 100, 100, 100}
+	a, _ := Floor(six)
+	b, ok := Floor(append(slices.Clone(six), 60, 140))
+	if !ok || a != b || !near(a, 0.02, 1e-12) {
+		t.Errorf("%v %v", a, b)
+	}
+}

@@ -16,18 +16,18 @@ import (
 // How often what goes on beside a run is looked at, and at most how much of it is
 // kept.
 const (
-	besideEvery   = 5 * time.Second
-	besideLeast   = 500 * time.Millisecond // for the shortest runs
-	besideTop     = 5
-	besideLines   = 5
-	besideLine    = 200 // characters
-	besideCommand = 30 * time.Second
-	besideQuery   = 3 * time.Second
+	lookEvery       = 5 * time.Second
+	lookLeast       = 500 * time.Millisecond // for the shortest runs
+	topProcesses    = 5
+	keptLines       = 5
+	keptLine        = 200 // characters
+	commandPatience = 30 * time.Second
+	lookPatience    = 3 * time.Second
 )
 
-// beside looks at what goes on beside a run and appends it to that run: other
+// lookout looks at what goes on beside a run and appends it to that run: other
 // sessions of the server, other processes, a command of the user's.
-type beside struct {
+type lookout struct {
 	s       *Session
 	command string
 	every   time.Duration
@@ -43,14 +43,14 @@ type beside struct {
 // pace is how often a step is looked at: a short one at least once.
 func (x *stand) pace() time.Duration {
 	if d := x.load.what.Duration; d > 0 {
-		return max(besideLeast, min(besideEvery, d/2))
+		return max(lookLeast, min(lookEvery, d/2))
 	}
-	return besideEvery
+	return lookEvery
 }
 
-// newBeside prepares to look. It is called by the loop.
-func newBeside(s *Session, command string, every time.Duration) *beside {
-	b := &beside{s: s, command: command, every: every, busy: probes.NewBusyReader(s.o.Roots, s.st.Server.PostmasterPid)}
+// newLookout prepares to look. It is called by the loop.
+func newLookout(s *Session, command string, every time.Duration) *lookout {
+	b := &lookout{s: s, command: command, every: every, busy: probes.NewBusyReader(s.o.Roots, s.st.Server.PostmasterPid)}
 	if s.st.Server.PostmasterPid == 0 {
 		b.remote = "the server's own processes are not known here, so they may be among the busy ones: " + s.st.Server.NoPostmasterWhy
 	}
@@ -58,14 +58,14 @@ func newBeside(s *Session, command string, every time.Duration) *beside {
 }
 
 // open connects, before the run begins: that is no part of it.
-func (b *beside) open(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, besideQuery)
+func (b *lookout) open(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lookPatience)
 	defer cancel()
 	b.conn, b.connErr = b.s.connectAs(probes.AppName)(ctx)
 }
 
 // start looks from now on until stop, or the end of ctx.
-func (b *beside) start(ctx context.Context) {
+func (b *lookout) start(ctx context.Context) {
 	ctx, b.cancel = context.WithCancel(ctx)
 	b.wg.Go(func() { b.watch(ctx) })
 	if b.command != "" {
@@ -74,7 +74,7 @@ func (b *beside) start(ctx context.Context) {
 }
 
 // stop ends what start began and waits for it. ctx must not have ended.
-func (b *beside) stop(ctx context.Context) {
+func (b *lookout) stop(ctx context.Context) {
 	if b.cancel != nil {
 		b.cancel()
 	}
@@ -83,14 +83,14 @@ func (b *beside) stop(ctx context.Context) {
 		b.look(ctx)
 	}
 	if b.conn != nil {
-		closing, cancel := context.WithTimeout(ctx, besideQuery)
+		closing, cancel := context.WithTimeout(ctx, lookPatience)
 		defer cancel()
 		_ = b.conn.Close(closing) // what a session says at its end matters to nobody
 	}
 }
 
 // watch looks at sessions and processes.
-func (b *beside) watch(ctx context.Context) {
+func (b *lookout) watch(ctx context.Context) {
 	_, _ = b.busy.Look(0) // what comes after counts from here
 	tick := time.NewTicker(b.every)
 	defer tick.Stop()
@@ -105,10 +105,10 @@ func (b *beside) watch(ctx context.Context) {
 }
 
 // look appends what goes on now; what ctx cut off is left out.
-func (b *beside) look(ctx context.Context) {
+func (b *lookout) look(ctx context.Context) {
 	out := Background{At: time.Now()}
 	missing := []string{b.remote}
-	top, err := b.busy.Look(besideTop)
+	top, err := b.busy.Look(topProcesses)
 	if err != nil {
 		missing = append(missing, "busy processes: "+err.Error())
 	}
@@ -141,7 +141,7 @@ func joinSome(parts []string) string {
 
 // count fills in the sessions that are neither the load's nor pgtlb's.
 func (g *Background) count(ctx context.Context, conn *pgx.Conn) error {
-	ctx, cancel := context.WithTimeout(ctx, besideQuery)
+	ctx, cancel := context.WithTimeout(ctx, lookPatience)
 	defer cancel()
 	var all, active int
 	err := conn.QueryRow(ctx, othersSQL).Scan(&all, &active)
@@ -159,7 +159,7 @@ const othersSQL = `SELECT count(*), count(*) FILTER (WHERE state <> 'idle') FROM
 	AND coalesce(application_name, '') !~ '^pgtlb( |$)'`
 
 // run runs the user's command again and again, never two at a time.
-func (b *beside) run(ctx context.Context) {
+func (b *lookout) run(ctx context.Context) {
 	tick := time.NewTicker(b.every)
 	defer tick.Stop()
 	for {
@@ -178,7 +178,7 @@ func (b *beside) run(ctx context.Context) {
 
 // commandOutcome runs a command and keeps the beginning of what it says.
 func commandOutcome(ctx context.Context, command string) *CommandOutcome {
-	bounded, cancel := context.WithTimeout(ctx, besideCommand)
+	bounded, cancel := context.WithTimeout(ctx, commandPatience)
 	defer cancel()
 	began := time.Now()
 	text, err := lab.Shell(bounded, command)
@@ -187,7 +187,7 @@ func commandOutcome(ctx context.Context, command string) *CommandOutcome {
 	switch {
 	case err == nil:
 	case bounded.Err() != nil:
-		out.Exit, out.Error = -1, "ended after "+besideCommand.String()
+		out.Exit, out.Error = -1, "ended after "+commandPatience.String()
 	case errors.As(err, &code) && code.ExitCode() >= 0:
 		out.Exit = code.ExitCode()
 	default:
@@ -195,16 +195,16 @@ func commandOutcome(ctx context.Context, command string) *CommandOutcome {
 	}
 	for line := range strings.Lines(text) {
 		out.Lines++
-		if len(out.First) < besideLines {
+		if len(out.First) < keptLines {
 			clean := []rune(probes.Clean(strings.TrimRight(line, "\r\n")))
-			out.First = append(out.First, string(clean[:min(len(clean), besideLine)]))
+			out.First = append(out.First, string(clean[:min(len(clean), keptLine)]))
 		}
 	}
 	return out
 }
 
 // append writes an entry into the run, at its place between the samples.
-func (b *beside) append(g Background) {
+func (b *lookout) append(g Background) {
 	b.s.query(func() {
 		if h := b.s.tl.history; len(h) > 0 {
 			f := h[len(h)-1]

@@ -1,0 +1,241 @@
+package trial
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"pgtlb/probes"
+	"pgtlb/workload/verdict"
+)
+
+// question is one metric of two arms.
+type question struct {
+	metric     probes.Metric
+	base, cand []Figure // one per run
+	pairs      [][2]int // nil where the runs are not paired
+	identical  []float64
+	rule       verdict.Rule // its floor is filled in here
+}
+
+// answer is the row; ok is false where no run has a figure.
+func (q question) answer() (r Row, ok bool) {
+	m := q.metric
+	r = Row{Metric: m.ID, Title: m.Title, Unit: rateUnit(m), Better: m.Better, Verdict: NotApplicable, Difference: "n/a"}
+	base, cand := known(q.base), known(q.cand)
+	if len(base) == 0 && len(cand) == 0 {
+		return r, false
+	}
+	r.Base, r.Cand = estimate(base), estimate(cand)
+	r.N = min(len(q.base), len(q.cand))
+	switch {
+	case len(base) == 0:
+		r.Note = "baseline: " + q.base[0].Missing
+		return r, true
+	case len(cand) == 0:
+		r.Note = q.cand[0].Missing
+		return r, true
+	}
+	q.decide(&r, base, cand)
+	if pct := min(leastRun(q.base), leastRun(q.cand)); pct < leastRunning {
+		r.note(fmt.Sprintf("counted only %.0f %% of the time and scaled up", pct))
+	}
+	return r, true
+}
+
+func estimate(runs []float64) Estimate {
+	if len(runs) == 0 {
+		return Estimate{}
+	}
+	c := verdict.Center(runs)
+	return Estimate{finite(c.Center), finite(c.Lo), finite(c.Hi)}
+}
+
+// finite is nil for what is no number.
+func finite(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
+
+func leastRun(figures []Figure) float64 {
+	least := 100.0
+	for _, f := range figures {
+		if f.OK() {
+			least = min(least, running(f))
+		}
+	}
+	return least
+}
+
+// decide compares runs that both arms have.
+func (q question) decide(r *Row, base, cand []float64) {
+	both := q.both()
+	if q.pairs != nil && len(both) < len(q.pairs) {
+		r.note(fmt.Sprintf("measured in %d of %d pairs", len(both), len(q.pairs)))
+	}
+	zeros := slices.ContainsFunc(slices.Concat(base, cand), func(v float64) bool { return !(v > 0) })
+	ratio := !zeros && !q.metric.Percent()
+	middle := verdict.Center(base).Center
+	rule := q.rule
+	floor, known := q.floor()
+	if known && middle > 0 {
+		r.NoiseFloorPct = finite(100 * floor / middle)
+	}
+	var o verdict.Outcome
+	if ratio {
+		if known {
+			rule.Floor = *r.NoiseFloorPct / 100
+		}
+		if q.pairs != nil {
+			o, _ = verdict.Paired(both, rule)
+		} else {
+			o, _ = verdict.Unpaired(base, cand, rule)
+		}
+		r.DiffPct, r.DiffLoPct, r.DiffHiPct = asPct(o.Ratio.Center), asPct(o.Ratio.Lo), asPct(o.Ratio.Hi)
+		if !o.Ratio.Finite() {
+			r.DiffLoPct, r.DiffHiPct = nil, nil
+		}
+		if !math.IsNaN(o.Detectable) {
+			r.DetectablePct = finite(100 * o.Detectable)
+		}
+	} else {
+		rule.Margin, rule.Floor = rule.Margin*math.Abs(middle), floor
+		if q.pairs != nil {
+			o = verdict.PairedDifference(both, rule)
+		} else {
+			o = verdict.UnpairedDifference(base, cand, rule)
+		}
+		q.points(r, o, middle)
+	}
+	r.N, r.SmallestP = o.N, &o.SmallestP
+	if o.N > 1 {
+		r.P = &o.P
+	}
+	q.words(r, o, middle, ratio)
+	q.verdict(r, o)
+	if zeros && o.N > 1 && !q.metric.Percent() {
+		r.note("some runs have 0, which has no ratio: decided by the differences")
+	}
+}
+
+// both are the pairs whose runs both have the figure.
+func (q question) both() []verdict.Pair {
+	var out []verdict.Pair
+	for _, p := range q.pairs {
+		if b, c := q.base[p[0]], q.cand[p[1]]; b.OK() && c.OK() {
+			out = append(out, verdict.Pair{Base: b.Value, Cand: c.Value})
+		}
+	}
+	return out
+}
+
+// floor is the noise floor in the metric's own unit; ok is false where it is not
+// known.
+func (q question) floor() (floor float64, ok bool) {
+	runs := q.identical[:min(len(q.identical), verdict.FloorRuns)]
+	if len(runs) < 2 {
+		return 0, false
+	}
+	return slices.Max(runs) - slices.Min(runs), true
+}
+
+// asPct is a ratio as a difference in percent.
+func asPct(ratio float64) *float64 { return finite(100 * (ratio - 1)) }
+
+// points fills in a difference that is no ratio.
+func (q question) points(r *Row, o verdict.Outcome, middle float64) {
+	if middle > 0 {
+		r.DiffPct = finite(100 * o.Difference.Center / middle)
+	}
+	if q.metric.Percent() {
+		r.DiffPP = finite(o.Difference.Center)
+		if o.Difference.Finite() {
+			r.DiffLoPP, r.DiffHiPP = finite(o.Difference.Lo), finite(o.Difference.Hi)
+		}
+	}
+}
+
+// words write the difference and its interval. The centre is laid on the base's
+// median, so that factors and percent read as those of two figures do.
+func (q question) words(r *Row, o verdict.Outcome, middle float64, ratio bool) {
+	i, on := o.Difference, func(v float64) float64 { return middle + v }
+	if ratio {
+		i, on = o.Ratio, func(v float64) float64 { return middle * v }
+	}
+	center := on(i.Center)
+	if len(q.base) == 1 && len(q.cand) == 1 {
+		center = q.cand[0].Value // itself, not by way of logarithms
+	}
+	say := func(v float64) Diff { return Difference(q.metric, Figure{Value: middle}, Figure{Value: v}) }
+	r.Difference = say(center).Long
+	if lo, hi := say(on(i.Lo)), say(on(i.Hi)); i.Finite() && middle > 0 {
+		r.Interval = lo.Text + " … " + hi.Text
+	}
+}
+
+// verdict draws the conclusion and says in the note what a reader must know.
+func (q question) verdict(r *Row, o verdict.Outcome) {
+	better, worse := Better, Worse
+	if q.metric.Better == probes.Down {
+		better, worse = Worse, Better
+	}
+	switch o.Verdict {
+	case verdict.TooFew:
+		r.Verdict = TooFewRuns
+		if o.N > 1 {
+			r.note(fmt.Sprintf("%s cannot give a p below %s", q.count(o.N), PText(o.SmallestP)))
+		}
+	case verdict.Same:
+		r.Verdict = Same
+	case verdict.Higher:
+		r.Verdict = better
+	case verdict.Lower:
+		r.Verdict = worse
+	case verdict.Unclear:
+		r.Verdict = Unclear
+		r.InsideNoiseFloor = o.InsideFloor
+		switch {
+		case o.InsideFloor:
+			r.note(fmt.Sprintf("%s was seen (p %s), inside the noise floor of %s: not a result", brief(r.Difference), PText(o.P), q.floorText(r)))
+		case r.DetectablePct != nil:
+			r.note(fmt.Sprintf("a difference of %s %% would probably have been seen", probes.Number(*r.DetectablePct)))
+		}
+	}
+	if q.metric.Better == probes.Neither && r.Verdict != TooFewRuns {
+		if r.Verdict == Better || r.Verdict == Worse {
+			r.note("differs; neither side is the better one")
+		}
+		r.Verdict = NotApplicable
+	}
+}
+
+func (q question) count(n int) string {
+	if q.pairs != nil {
+		return probes.Plural(n, "pair")
+	}
+	return probes.Plural(n, "run") + " per arm"
+}
+
+func (q question) floorText(r *Row) string {
+	if floor, ok := q.floor(); ok && q.metric.Percent() {
+		return probes.Number(floor) + " percentage points"
+	}
+	if r.NoiseFloorPct != nil {
+		return probes.Number(*r.NoiseFloorPct) + " %"
+	}
+	floor, _ := q.floor()
+	return Level(q.metric, floor)
+}
+
+// PText writes a p value: never 0, and no more digits than it has.
+func PText(p float64) string {
+	switch {
+	case p < 0.001:
+		return "< 0.001"
+	case p < 0.1:
+		return fmt.Sprintf("%.3f", p)
+	}
+	return fmt.Sprintf("%.2f", p)
+}

@@ -1,0 +1,205 @@
+package trial
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Arms reads what a person named as the sides of a comparison. Each word is an arm:
+// a run, several runs joined by commas, a glob over run names or files, or
+// EXPERIMENT:ARM. One word alone may be the name of an experiment, whose arms are
+// then all there are, in the order of their first runs.
+func (s *Store) Arms(words []string) ([]ArmRuns, error) {
+	if len(words) == 1 {
+		arms, err := s.experiment(words[0])
+		if err != nil || len(arms) > 1 {
+			return arms, err
+		}
+		if len(arms) == 1 {
+			return nil, fmt.Errorf("experiment %s has runs of one arm only, %s", words[0], arms[0].Name)
+		}
+	}
+	var out []ArmRuns
+	for _, w := range words {
+		arm, err := s.arm(w)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, arm)
+	}
+	return unlike(out)
+}
+
+// unlike refuses a run that is in two arms, and gives arms of one name numbers.
+func unlike(arms []ArmRuns) ([]ArmRuns, error) {
+	in := map[string]string{}
+	names := map[string]int{}
+	for i := range arms {
+		for _, r := range arms[i].Runs {
+			if other, twice := in[r.Meta.Name]; twice {
+				return nil, fmt.Errorf("run %s is in %s and in %s: a run held against itself shows no difference", r.Meta.Name, other, arms[i].Name)
+			}
+			in[r.Meta.Name] = arms[i].Name
+		}
+		names[arms[i].Name]++
+		if n := names[arms[i].Name]; n > 1 {
+			arms[i].Name = fmt.Sprintf("%s (%d)", arms[i].Name, n)
+		}
+	}
+	return arms, nil
+}
+
+// arm reads the runs of one arm. Its name is the word, or what its runs have in
+// common.
+func (s *Store) arm(word string) (ArmRuns, error) {
+	if name, value, ok := strings.Cut(word, ":"); ok && !isFile(word) {
+		arms, err := s.experiment(name)
+		if err != nil {
+			return ArmRuns{}, err
+		}
+		for _, a := range arms {
+			if a.Name == value {
+				return a, nil
+			}
+		}
+		if len(arms) > 0 {
+			return ArmRuns{}, fmt.Errorf("experiment %s has no arm %s; it has %s", name, value, strings.Join(armNames(arms), ", "))
+		}
+	}
+	arm := ArmRuns{Name: word}
+	parts := strings.Split(word, ",")
+	if isFile(word) {
+		parts = []string{word}
+	}
+	for _, part := range parts {
+		paths, err := s.glob(part)
+		if err != nil {
+			return arm, err
+		}
+		for _, path := range paths {
+			run, err := Read(path)
+			if err != nil {
+				return arm, err
+			}
+			arm.Runs = append(arm.Runs, run)
+		}
+	}
+	if len(arm.Runs) == 1 {
+		arm.Name = arm.Runs[0].Meta.Name
+	}
+	return arm, nil
+}
+
+// glob finds the run files of a word, in the store or, where it has a slash or ends
+// like a run file, on disk.
+func (s *Store) glob(word string) ([]string, error) {
+	if !strings.ContainsAny(word, "*?[") {
+		path, err := s.Resolve(word)
+		return []string{path}, err
+	}
+	pattern := s.path(strings.TrimSuffix(word, Extension))
+	if strings.ContainsRune(word, filepath.Separator) {
+		pattern = word
+	}
+	paths, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", word, err)
+	}
+	paths = slices.DeleteFunc(paths, func(p string) bool { return !isFile(p) })
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("no run is named like %s in %s", word, filepath.Dir(pattern))
+	}
+	return paths, nil
+}
+
+func armNames(arms []ArmRuns) []string {
+	var out []string
+	for _, a := range arms {
+		out = append(out, a.Name)
+	}
+	return out
+}
+
+// experiment reads the runs of an experiment; none where no run is of one by that
+// name.
+func (s *Store) experiment(name string) ([]ArmRuns, error) {
+	list, err := s.List()
+	if err != nil {
+		return nil, err
+	}
+	var runs []*Run
+	for _, info := range list {
+		if info.Step == nil || info.Step.Experiment != name {
+			continue
+		}
+		run, err := Read(info.Path)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, run)
+	}
+	return armsOf(inTime(runs), func(r *Run) string { return r.Meta.Step.Arm }), nil
+}
+
+// armsOf groups runs by a name, in the order of the first of each.
+func armsOf(runs []*Run, name func(*Run) string) []ArmRuns {
+	var out []ArmRuns
+	for _, r := range runs {
+		n := name(r)
+		at := slices.IndexFunc(out, func(a ArmRuns) bool { return a.Name == n })
+		if at < 0 {
+			out = append(out, ArmRuns{Name: n})
+			at = len(out) - 1
+		}
+		out[at].Runs = append(out[at].Runs, r)
+	}
+	return out
+}
+
+// The ways to group runs of one kind.
+const (
+	ByHour    = "hour"
+	ByWeekday = "weekday"
+	ByTag     = "tag"
+)
+
+// Grouped makes arms of runs by when they were started, in local time, or by their
+// tag. The first group, in the order of the clock, of the week or of the alphabet, is
+// the base.
+func Grouped(runs []*Run, by string) ([]ArmRuns, error) {
+	var name func(*Run) string
+	order := func(a, b ArmRuns) int { return cmp.Compare(a.Name, b.Name) }
+	switch by {
+	case ByHour:
+		name = func(r *Run) string { return r.Meta.Created.Local().Format("15") + ":00" }
+	case ByWeekday:
+		name = func(r *Run) string { return r.Meta.Created.Local().Weekday().String() }
+		order = func(a, b ArmRuns) int { return cmp.Compare(day(a), day(b)) }
+	case ByTag:
+		name = tagOf
+	default:
+		return nil, fmt.Errorf("--by %s: it is %s, %s or %s", by, ByHour, ByWeekday, ByTag)
+	}
+	arms := armsOf(inTime(runs), name)
+	slices.SortStableFunc(arms, order)
+	if len(arms) < 2 {
+		return nil, errors.New("all runs are of " + arms[0].Name + ": there is nothing to hold against it")
+	}
+	return arms, nil
+}
+
+// day counts from Monday.
+func day(a ArmRuns) time.Weekday { return (a.Runs[0].Meta.Created.Local().Weekday() + 6) % 7 }
+
+// tagOf are a run's tags.
+func tagOf(r *Run) string {
+	if len(r.Tags) == 0 {
+		return "(no tag)"
+	}
+	return strings.Join(r.Tags, " ")
+}

@@ -1,0 +1,212 @@
+package trial
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pgtlb/probes"
+	"pgtlb/workload/verdict"
+)
+
+// comparisonTable is a candidate's table in words, with its head and alignment. It
+// is the same on the plain screen, in Markdown and in HTML.
+func comparisonTable(c *Comparison, cand string, all bool) (table [][]string, align string) {
+	table = [][]string{{"", "verdict", "difference", "95 % interval", "p", "adjusted", c.Arms[0].Name, cand}}
+	for _, r := range c.rowsOf(cand, all) {
+		table = append(table, []string{r.TitleText(), r.Verdict.Text(), brief(r.Difference), r.Interval, pText(r.P), pText(r.PAdjusted), r.EstimateText(r.Base), r.EstimateText(r.Cand)})
+	}
+	return table, "llrrrrrr"
+}
+
+// rowsOf are a candidate's rows that are printed, or all.
+func (c *Comparison) rowsOf(cand string, all bool) []Row {
+	if !all {
+		return c.Table(cand)
+	}
+	var out []Row
+	for _, r := range c.Rows {
+		if r.CandName == cand {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// TitleText is the metric's title, marked where it is the primary one.
+func (r Row) TitleText() string {
+	if r.Primary {
+		return r.Title + " (primary)"
+	}
+	return r.Title
+}
+
+// EstimateText writes an arm's median.
+func (r Row) EstimateText(e Estimate) string {
+	m, ok := probes.Lookup(r.Metric)
+	if e.Center == nil || !ok {
+		return "n/a"
+	}
+	return Level(m, *e.Center)
+}
+
+// pText writes p, or nothing where there is none.
+func pText(p *float64) string {
+	if p == nil {
+		return ""
+	}
+	return PText(*p)
+}
+
+// Design says how the runs were held against each other, and what they can show at
+// best.
+func (c *Comparison) Design(cand string) string {
+	for _, r := range c.Rows {
+		if r.CandName != cand || !r.Primary || r.SmallestP == nil {
+			continue
+		}
+		how := c.count(r.N)
+		if !c.Paired && r.N > 1 {
+			how = fmt.Sprintf("%d and %d runs, not paired", c.runs(c.Arms[0].Name), c.runs(cand))
+		}
+		text := how + ": the smallest p that they can give is " + PText(*r.SmallestP)
+		if r.NoiseFloorPct != nil {
+			text += fmt.Sprintf("; noise floor of %s %s %%", r.Title, probes.Number(*r.NoiseFloorPct))
+		}
+		text += fmt.Sprintf("; same means within %s %%", probes.Number(c.MarginPct))
+		if n := c.hints(cand); n > 0 {
+			text += fmt.Sprintf("; %s was asked, the other metrics explain it: their p is adjusted for all asked at once, and the %d verdicts whose adjusted p is above %s are hints",
+				r.Title, n, strconv.FormatFloat(verdict.Usual(0).Alpha, 'g', -1, 64))
+		}
+		return text
+	}
+	return ""
+}
+
+// hints counts the printed verdicts that hold for the metric alone and not for all
+// that were asked at once.
+func (c *Comparison) hints(cand string) int {
+	n := 0
+	for _, r := range c.Table(cand) {
+		if (r.Verdict == Better || r.Verdict == Worse) && r.PAdjusted != nil && *r.PAdjusted > verdict.Usual(0).Alpha {
+			n++
+		}
+	}
+	return n
+}
+
+func (c *Comparison) runs(arm string) int {
+	for _, a := range c.Arms {
+		if a.Name == arm {
+			return a.Runs
+		}
+	}
+	return 0
+}
+
+// Notes are the remarks on a candidate's rows, each with its metric.
+func (c *Comparison) Notes(cand string, all bool) []string {
+	var out []string
+	for _, r := range c.rowsOf(cand, all) {
+		if r.Note != "" {
+			out = append(out, r.Title+": "+r.Note)
+		}
+	}
+	return out
+}
+
+// WriteText writes a comparison for a plain screen: the verdict, the warnings, a
+// table for each candidate, the background and the checks. all prints every metric.
+func (c *Comparison) WriteText(w io.Writer, all bool) error {
+	var m markdown
+	m.WriteString(probes.Clean(c.Sentence) + "\n")
+	if c.Varied != "" {
+		m.WriteString("varied: " + probes.Clean(c.Varied) + "\n")
+	}
+	m.WriteString("\n")
+	m.plainList("Warnings", c.Warnings)
+	for _, arm := range c.Arms[1:] {
+		if d := c.Design(arm.Name); d != "" {
+			m.WriteString(arm.Name + " against " + c.Arms[0].Name + ", " + d + "\n\n")
+		}
+		table, align := comparisonTable(c, arm.Name, all)
+		m.plainTable(table, align)
+		m.plainList("Notes", c.Notes(arm.Name, all))
+	}
+	if len(c.Background) > 0 {
+		m.WriteString("Background\n")
+		for _, arm := range c.Arms[1:] {
+			m.plainTable(backgroundTable(c, arm.Name))
+		}
+	}
+	m.plainList("Checks", c.Checks())
+	if _, err := io.WriteString(w, strings.TrimRight(m.String(), "\n")+"\n"); err != nil {
+		return fmt.Errorf("writing the comparison: %w", err)
+	}
+	return nil
+}
+
+// Checks are the outcomes of the audit, without those that are among the warnings.
+func (c *Comparison) Checks() []string {
+	var out []string
+	for _, a := range c.Audit {
+		if !slices.Contains(c.Warnings, a.Text) {
+			out = append(out, a.String())
+		}
+	}
+	return out
+}
+
+// String is a check with its outcome.
+func (a AuditLine) String() string {
+	if a.OK {
+		return "ok: " + a.Text
+	}
+	return "WARNING: " + a.Text
+}
+
+// backgroundTable is what went on beside a candidate's runs and the base's.
+func backgroundTable(c *Comparison, cand string) (table [][]string, align string) {
+	table = [][]string{{"", c.Arms[0].Name, cand}}
+	for _, b := range c.Background {
+		if b.CandName == cand {
+			table = append(table, []string{b.What, b.text(b.Base), b.text(b.Cand)})
+		}
+	}
+	return table, "lrr"
+}
+
+func (m *markdown) plainList(title string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	m.WriteString(title + "\n")
+	for _, l := range lines {
+		m.WriteString("  - " + probes.Clean(l) + "\n")
+	}
+	m.WriteString("\n")
+}
+
+// plainTable writes aligned columns without rules.
+func (m *markdown) plainTable(rows [][]string, align string) {
+	width := columnWidths(rows, len(align))
+	for _, row := range rows {
+		line := ""
+		for i, cell := range row {
+			if i > 0 {
+				line += "  "
+			}
+			line += padded(probes.Clean(cell), width[i], align[i] == 'r')
+		}
+		m.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	m.WriteString("\n")
+}
+
+// ShortDifference is the difference without what stands in brackets.
+func (r Row) ShortDifference() string { return brief(r.Difference) }
+
+// ShortP is p, or nothing where there is none.
+func (r Row) ShortP() string { return pText(r.P) }

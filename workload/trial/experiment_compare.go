@@ -1,0 +1,26 @@
+package trial
+
+import (
+	"fmt"
+
+	"pgtlb/workload/experiment"
+)
+
+// CompareExperiment holds the arms of an experiment against its first one, by the
+// runs that its journal says were made well; withRepeats also takes those that were
+// made again out of order. The error says why there is nothing to compare yet.
+func CompareExperiment(store *Store, j *experiment.Journal, withRepeats bool) (Comparison, error) {
+	arms := make([]ArmRuns, len(j.Plan.Values))
+	for i, name := range j.Plan.Arms() {
+		arms[i].Name = name
+		for _, run := range j.Runs(i, withRepeats) {
+			r, err := store.Load(run)
+			if err != nil {
+				return Comparison{}, fmt.Errorf("comparing the arms of experiment %s: %w", j.Plan.Name, err)
+			}
+			arms[i].Runs = append(arms[i].Runs, r)
+		}
+	}
+	// What else its runs may differ in, a lab made anew for example, is a warning.
+	return CompareArms(arms[0], arms[1:], CompareOptions{Margin: j.Plan.Margin, Force: true})
+}

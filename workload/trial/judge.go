@@ -1,0 +1,98 @@
+package trial
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"pgtlb/probes"
+)
+
+// judge puts the verdict on the primary metric into a sentence, one clause for each
+// candidate.
+func (c *Comparison) judge() {
+	c.Verdict = NotApplicable
+	var parts []string
+	for i, arm := range c.Arms[1:] {
+		at := slices.IndexFunc(c.Rows, func(r Row) bool { return r.Primary && r.CandName == arm.Name })
+		if at < 0 {
+			parts = append(parts, arm.Name+" against "+c.Arms[0].Name+": neither TPS nor latency was measured in both")
+			continue
+		}
+		if i == 0 {
+			c.Verdict = c.Rows[at].Verdict
+		}
+		parts = append(parts, c.clause(c.Rows[at]))
+	}
+	c.Sentence = strings.Join(parts, ". ") + "."
+}
+
+// VerdictText is a verdict for people.
+func (v Verdict) Text() string {
+	switch v {
+	case TooFewRuns:
+		return "too few runs"
+	default:
+		return string(v)
+	}
+}
+
+// clause is the verdict on one candidate in words.
+func (c *Comparison) clause(r Row) string {
+	who := r.CandName + " against " + c.Arms[0].Name
+	seen := r.Title + " " + brief(r.Difference)
+	var figures []string
+	if r.Interval != "" {
+		figures = append(figures, "95 % interval "+r.Interval)
+	}
+	if r.P != nil {
+		figures = append(figures, "p "+PText(*r.P))
+	}
+	figures = append(figures, c.count(r.N))
+	how := " (" + strings.Join(figures, ", ") + ")"
+	switch r.Verdict {
+	case Better, Worse:
+		return strings.ToUpper(string(r.Verdict[:1])) + string(r.Verdict[1:]) + ": " + who + ", " + seen + how
+	case Same:
+		return fmt.Sprintf("The same: %s, %s differs by less than %s %%%s", who, r.Title, probes.Number(c.MarginPct), how)
+	case TooFewRuns:
+		if r.N == 1 {
+			return "Undecided, one run per side has no known spread: " + who + ", " + seen
+		}
+		return "Undecided, too few runs: " + who + ", " + seen + how
+	case Unclear, NotApplicable:
+	}
+	text := "Undecided: " + who + ", " + seen + how
+	switch {
+	case r.InsideNoiseFloor && r.NoiseFloorPct != nil:
+		text += fmt.Sprintf("; identical runs differ by %s %%, so this is not a result", probes.Number(*r.NoiseFloorPct))
+	case r.DetectablePct != nil:
+		text += fmt.Sprintf("; a difference of %s %% would probably have been seen", probes.Number(*r.DetectablePct))
+	}
+	return text
+}
+
+func (c *Comparison) count(n int) string {
+	if c.Paired {
+		return probes.Plural(n, "pair")
+	}
+	return probes.Plural(n, "run") + " per arm"
+}
+
+// Table are the rows of a candidate that are printed: the load first, then what
+// explains it, in the order of a report. The other rows are in Rows.
+func (c *Comparison) Table(cand string) []Row {
+	rows := map[string]Row{}
+	for _, r := range c.Rows {
+		if r.CandName == cand {
+			rows[r.Metric] = r
+		}
+	}
+	var out []Row
+	for _, id := range tableMetrics(func(id string) bool { _, ok := rows[id]; return ok }) {
+		if r, ok := rows[id]; ok {
+			out = append(out, r)
+		}
+	}
+	return out
+}

@@ -1,0 +1,86 @@
+package trial
+
+import (
+	"os"
+	"runtime"
+	"testing"
+)
+
+const hour = 3600
+
+func TestHourOfAHundredBackendsIsSmall(t *testing.T) {
+	path, err := recordSynthetic(t.TempDir(), hour, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const most = 20_000_000
+	t.Logf("%d samples of 100 backends: %.1f MB", hour, float64(st.Size())/1e6)
+	if st.Size() > most {
+		t.Errorf("an hour takes %d bytes, at most %d are wanted", st.Size(), most)
+	}
+	run, err := Read(path)
+	if err != nil || len(run.Samples) != hour || len(run.Gaps()) > 0 {
+		t.Fatalf("%d samples, %v, %q", len(run.Samples), err, run.Gaps())
+	}
+}
+
+// BenchmarkReadHour reads an hour at 1 Hz of 100 backends; "held-MB" is what the
+// run then takes of memory.
+func BenchmarkReadHour(b *testing.B) {
+	path, err := recordSynthetic(b.TempDir(), hour, 100)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var run *Run
+	b.ReportAllocs()
+	for b.Loop() {
+		if run, err = Read(path); err != nil {
+			b.Fatal(err)
+		}
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/1e6, "held-MB")
+	runtime.KeepAlive(run)
+}
+
+// BenchmarkListHour reads what a list shows of such a run.
+func BenchmarkListHour(b *testing.B) {
+	path, err := recordSynthetic(b.TempDir(), hour, 100)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if info := Info(path); info.Seconds < hour-10 {
+			b.Fatalf("%+v", info)
+		}
+	}
+}
+
+// BenchmarkAppend writes one sample of 100 backends: what a tick costs.
+func BenchmarkAppend(b *testing.B) {
+	r, err := Create(b.TempDir(), publishedMeta("4kB", "off"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := newSynthetic(100)
+	b.ReportAllocs()
+	for b.Loop() {
+		b.StopTimer()
+		sample := s.next()
+		b.StartTimer()
+		if err := r.Append(&sample); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := r.Close(End{}); err != nil {
+		b.Fatal(err)
+	}
+}
