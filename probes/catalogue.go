@@ -28,6 +28,15 @@ const (
 	WalkCyclesLoad       = "walk_cycles_load"
 	WalkCyclesStore      = "walk_cycles_store"
 	WalkCyclesPct        = "walk_cycles_pct"
+	WalkCeilingPct       = "walk_ceiling_pct"
+	WalkUserCycles       = "walk_user_cycles"
+	WalkUserLoad         = "walk_user_load"
+	WalkUserStore        = "walk_user_store"
+	WalkUserData         = "walk_user_data"
+	WalkUserInstr        = "walk_user_instr"
+	DTLBWalks4K          = "dtlb_walks_4k"
+	DTLBWalks2M          = "dtlb_walks_2m"
+	DTLBWalks1G          = "dtlb_walks_1g"
 	Cycles               = "cycles"
 	CyclesUser           = "cycles_user"
 	CyclesKernel         = "cycles_kernel"
@@ -68,6 +77,14 @@ const (
 	PSICPU               = "psi_cpu_some_us"
 	PSIMemory            = "psi_memory_some_us"
 	PSIIO                = "psi_io_some_us"
+
+	ServerPageFaultsPerTxn = "server_page_faults_per_txn"
+	PageFaultsPerTxn       = "page_faults_per_txn"
+	DTLBMissesPerTxn       = "dtlb_load_misses_per_txn"
+	CyclesUserPerTxn       = "cycles_user_per_txn"
+	CyclesKernelPerTxn     = "cycles_kernel_per_txn"
+	CPUUserPerTxn          = "cpu_user_us_per_txn"
+	CPUKernelPerTxn        = "cpu_kernel_us_per_txn"
 )
 
 // Catalogue returns every metric that pgtlb knows, in the order in which
@@ -92,7 +109,8 @@ func Catalogue() []Metric {
 		{DTLBLoadMisses, "dTLB load misses", "misses", Counter, Down, "perf hardware cache event dTLB-load-misses", "", "Loads whose address was not in the TLB and needed a page walk; what exactly is counted depends on the CPU."},
 		{DTLBMissPct, "dTLB miss rate", "%", Ratio, Down, "dTLB-load-misses / dTLB-loads of one counter group", "", "Share of dTLB loads that missed. It means different things on Intel, AMD and ARM."},
 		{DTLBMissesPerKInstr, "dTLB misses per 1000 instructions", "misses/1000 instr", Ratio, Down, "dTLB-load-misses / instructions", "", "dTLB load misses per 1000 instructions (MPKI): used where the CPU counts dTLB misses but not dTLB loads."},
-		{WalkCyclesPct, "cycles in page walks", "%", Ratio, Down, "page-walk-active / cycles of one counter group", "", "Share of cycles in which a page walk was under way for a load: a ceiling for what larger pages can win."},
+		{WalkCyclesPct, "cycles in page walks", "%", Ratio, Down, "page-walk-active / cycles of one counter group", "", "Share of cycles, user space and kernel, in which a page walk was under way for a load."},
+		{WalkCeilingPct, "ceiling of page walks", "%", Ratio, Down, "page walks for loads, stores and instructions / cycles:u, of one counter group, kernel excluded", "", "At most this share of the user-space cycles is page walks: no page size can win more than that there. Walks that overlap count twice and those behind other work cost nothing, so the true share is lower; page faults are kernel time and apart."},
 		{CyclesUser, "cycles:u", "cycles", Counter, Neither, "perf hardware event cycles:u", "", "CPU cycles spent in user space."},
 		{CyclesKernel, "cycles:k", "cycles", Counter, Down, "perf hardware event cycles:k", "", "CPU cycles spent in the kernel."},
 		{Cycles, "cycles", "cycles", Counter, Neither, "perf hardware event cycles", "", "CPU cycles, user space and kernel together."},
@@ -100,10 +118,25 @@ func Catalogue() []Metric {
 		{DTLBWalks, "data page walks", "walks", Counter, Down, "perf raw event DTLB_WALK (ARM)", "", "Page walks for data: a count, not cycles."},
 		{WalkCyclesLoad, "load walk cycles", "cycles", Counter, Down, "perf raw event, load page walk active", "", "Cycles in which a page walk for a load was under way."},
 		{WalkCyclesStore, "store walk cycles", "cycles", Counter, Down, "perf raw event, store page walk active", "", "Cycles in which a page walk for a store was under way."},
+		{WalkUserCycles, "cycles:u of the walks", "cycles", Counter, Neither, "perf hardware event cycles:u", "", "CPU cycles spent in user space, counted at the same moments as the page walks of the user space."},
+		{WalkUserLoad, "user load walk cycles", "cycles", Counter, Down, "perf raw event, load page walk active", "", "Cycles in user space in which a page walk for a load was under way."},
+		{WalkUserStore, "user store walk cycles", "cycles", Counter, Down, "perf raw event, store page walk active", "", "Cycles in user space in which a page walk for a store was under way."},
+		{WalkUserData, "user data walk cycles", "cycles", Counter, Down, "perf raw event DTLB_WALK_PERCYC (ARM)", "", "Page walks for data under way in user space, summed over cycles."},
+		{WalkUserInstr, "user instruction walk cycles", "cycles", Counter, Down, "perf raw event, instruction page walk active", "", "Cycles in user space in which a page walk for an instruction was under way."},
+		{DTLBWalks4K, "data page walks, 4 kB", "walks", Counter, Down, "perf raw event ls_l1_d_tlb_miss (AMD)", "", "Page walks for data in 4 kB pages, those that the CPU joined included: what larger pages could save. A count, not cycles."},
+		{DTLBWalks2M, "data page walks, 2 MB", "walks", Counter, Down, "perf raw event ls_l1_d_tlb_miss (AMD)", "", "Page walks for data in 2 MB pages: a count, not cycles."},
+		{DTLBWalks1G, "data page walks, 1 GB", "walks", Counter, Down, "perf raw event ls_l1_d_tlb_miss (AMD)", "", "Page walks for data in 1 GB pages: a count, not cycles."},
 		{CPUUser, "CPU time user", "s", Counter, Neither, "/proc/stat user + nice", "system wide", "CPU seconds spent in user space: time, not cycles."},
 		{CPUKernel, "CPU time kernel", "s", Counter, Down, "/proc/stat system + irq + softirq", "system wide", "CPU seconds spent in the kernel: time, not cycles."},
 		{CPUIdle, "CPU time idle", "s", Counter, Neither, "/proc/stat idle + iowait", "system wide", "CPU seconds in which a processor had nothing to run."},
 		{CPUSteal, "CPU time stolen", "s", Counter, Down, "/proc/stat steal", "system wide", "CPU seconds that the hypervisor gave to another guest."},
+		{ServerPageFaultsPerTxn, "server faults per transaction", "faults/txn", Ratio, Down, "page faults of the server / transactions", "processes of the server", "Page faults of the server's processes per transaction; of the load where one runs, else of the whole server."},
+		{PageFaultsPerTxn, "page faults per transaction", "faults/txn", Ratio, Down, "page faults / transactions", "", "Page faults per transaction; of the load where one runs, else of the whole server."},
+		{DTLBMissesPerTxn, "dTLB misses per transaction", "misses/txn", Ratio, Down, "dTLB load misses / transactions", "", "dTLB load misses per transaction; of the load where one runs, else of the whole server."},
+		{CyclesUserPerTxn, "cycles:u per transaction", "cycles/txn", Ratio, Down, "cycles:u / transactions", "", "CPU cycles in user space per transaction; of the load where one runs, else of the whole server."},
+		{CyclesKernelPerTxn, "cycles:k per transaction", "cycles/txn", Ratio, Down, "cycles:k / transactions", "", "CPU cycles in the kernel per transaction; of the load where one runs, else of the whole server."},
+		{CPUUserPerTxn, "user time per transaction", "µs/txn", Ratio, Down, "/proc/stat user + nice / transactions", "system wide", "CPU time in user space per transaction, the load driver's included; of the load where one runs, else of the whole server."},
+		{CPUKernelPerTxn, "kernel time per transaction", "µs/txn", Ratio, Down, "/proc/stat system + irq + softirq / transactions", "system wide", "CPU time in the kernel per transaction, the load driver's included; of the load where one runs, else of the whole server."},
 		{ContextSwitches, "context switches", "switches", Counter, Neither, "perf software event context-switches", "", "Times a processor changed to another task."},
 		{TLBShootdowns, "TLB shootdowns", "interrupts", Counter, Down, "/proc/interrupts TLB", "system wide", "Interrupts sent to other processors to drop TLB entries."},
 		{PageTables, "PageTables", "kB", Gauge, Down, "/proc/meminfo PageTables", "system wide", "Memory used by the page tables of all processes of the machine."},

@@ -1,5 +1,7 @@
 package probes
 
+import "strings"
+
 // ownPageTables is about how many kB the page table of a server process takes for
 // its code, libraries, stack and what it allocates at its start: what is left of it
 // with huge pages. Measured at a granule of 4 kB; with larger ones it is taken to
@@ -46,3 +48,19 @@ func PageTableCeiling(granuleKB int, sharedKB uint64, pageKB int, privateKB uint
 
 // tables is how many tables of a span cover a size.
 func tables(sizeKB, spanKB uint64) float64 { return float64((sizeKB + spanKB - 1) / spanKB) }
+
+// WalkCeilingText says what a ceiling of page walks means for a decision on page
+// sizes.
+//
+// The ceiling is 100 x (walks for loads + for stores + for instructions) / cycles:u,
+// all of the user space and of one counter group. Were no walk ever needed, at most
+// these cycles would be saved: walks for loads and stores that are under way at once
+// are counted in both, and what the CPU does meanwhile is not lost.
+func WalkCeilingText(pct float64, h Host) string {
+	text := "at most " + Number(pct) + " % of the cycles in user space are page walks: no page size can win more than that there " +
+		"(page faults, which larger pages save too, are kernel time)"
+	if strings.Contains(h.Virtual, "virtual machine") {
+		text += "; most CPUs do not count the walks through the hypervisor's own tables, so inside this virtual machine it is no bound"
+	}
+	return text
+}

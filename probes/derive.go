@@ -80,7 +80,7 @@ func (m *maker) missed(mem *memory, b *Batch) {
 	for _, miss := range b.Misses {
 		for k := range mem.counters {
 			if _, there := m.frame.Values[k]; k.ID == miss.ID && !there {
-				m.frame.Values[k] = Value{Missing: miss.Reason}
+				m.frame.Values[k] = Value{Missing: miss.Text()}
 			}
 		}
 	}
@@ -131,7 +131,7 @@ func (m *maker) wholes() {
 		}
 		for _, miss := range m.frame.Misses { // a load that was not read has no label
 			if miss.ID == id {
-				parts = append(parts, Value{Missing: miss.Reason})
+				parts = append(parts, Value{Missing: miss.Text()})
 			}
 		}
 		m.frame.Values[Key{id, ""}] = sum(parts...)
@@ -218,34 +218,61 @@ func (m *maker) server() {
 // ratios divides counters of the same group, so that both were counted over
 // the same moments.
 func (m *maker) ratios() {
-	m.ratio(DTLBMissPct, DTLBLoadMisses, DTLBLoads, 100, true)
-	m.ratio(WalkCyclesPct, WalkCyclesLoad, Cycles, 100, true)
+	m.ratio(DTLBMissPct, 100, true, DTLBLoads, DTLBLoadMisses)
+	m.ratio(WalkCyclesPct, 100, true, Cycles, WalkCyclesLoad)
+	m.ratio(WalkCeilingPct, 100, true, WalkUserCycles, m.there(walkParts()[1:])...)
 	if _, ok := m.frame.Values[Key{DTLBLoads, ""}]; !ok {
-		m.ratio(DTLBMissesPerKInstr, DTLBLoadMisses, Instructions, 1000, false)
+		m.ratio(DTLBMissesPerKInstr, 1000, false, Instructions, DTLBLoadMisses)
 	}
 }
 
-func (m *maker) ratio(id, over, under string, factor float64, sameGroup bool) {
-	kOver, kUnder := Key{over, ""}, Key{under, ""}
-	a, okA := m.frame.Values[kOver]
-	b, okB := m.frame.Values[kUnder]
-	if !okA || !okB {
+// walkParts are what the ceiling of page walks is made of, the cycles first. A
+// CPU has some of them, and all that it has are counted together or none.
+func walkParts() []string {
+	return []string{WalkUserCycles, WalkUserLoad, WalkUserStore, WalkUserData, WalkUserInstr}
+}
+
+// there leaves out what the frame does not hold.
+func (m *maker) there(ids []string) []string {
+	var out []string
+	for _, id := range ids {
+		if _, ok := m.frame.Values[Key{id, ""}]; ok {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// ratio divides the sum of counters by another one.
+func (m *maker) ratio(id string, factor float64, sameGroup bool, under string, over ...string) {
+	kUnder := Key{under, ""}
+	b, there := m.frame.Values[kUnder]
+	if !there || len(over) == 0 || len(m.there(over)) < len(over) {
 		return
 	}
-	v := Value{}
+	v := Value{Since: b.Since, Elapsed: b.Elapsed, RunningPct: b.RunningPct, Under: b.Delta, Missing: b.Missing}
+	for _, part := range over {
+		k := Key{part, ""}
+		a := m.frame.Values[k]
+		switch {
+		case !v.OK():
+		case !a.OK():
+			v.Missing = a.Missing
+		case sameGroup && m.groups[k] != m.groups[kUnder]:
+			v.Missing = "the two counters did not run in one group, so their ratio would mean nothing"
+		case a.Since != b.Since || a.Elapsed != b.Elapsed:
+			v.Missing = "the two counters were not read over the same interval"
+		}
+		v.Over += factor * a.Delta
+		v.RunningPct = min(v.RunningPct, a.RunningPct)
+	}
 	switch {
-	case !a.OK():
-		v.Missing = a.Missing
-	case !b.OK():
-		v.Missing = b.Missing
-	case sameGroup && m.groups[kOver] != m.groups[kUnder]:
-		v.Missing = "the two counters did not run in one group, so their ratio would mean nothing"
-	case a.Since != b.Since || a.Elapsed != b.Elapsed:
-		v.Missing = "the two counters were not read over the same interval"
-	case b.Delta == 0:
-		v.Missing = "nothing was counted in this interval"
+	case !v.OK():
+		v = Value{Missing: v.Missing}
+	case v.Under == 0:
+		v = Value{Missing: "nothing was counted in this interval"}
 	default:
-		v = Value{V: factor * a.Delta / b.Delta, Since: a.Since, Elapsed: a.Elapsed, RunningPct: min(a.RunningPct, b.RunningPct)}
+		v.V = v.Over / v.Under
 	}
 	m.frame.Values[Key{id, ""}] = v
 }

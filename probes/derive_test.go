@@ -86,6 +86,40 @@ func TestDeriveRefusesARatioAcrossGroups(t *testing.T) {
 	}
 }
 
+// 100 x (20 + 10 + 5) / 1000 of one group that ran half of the time: both parts are scaled, and the ratio is that of what
+// was counted. Walks of another group would not be of the same moments.
+func TestCeilingOfPageWalks(t *testing.T) {
+	walks := func(group string, scale uint64, ids ...string) Batch {
+		b := Batch{Probe: "perf", Readings: []Reading{{ID: WalkUserCycles, Group: "walks", Parts: []Part{{1000 * scale, 2000 * scale, 1000 * scale}}}}}
+		for i, id := range ids {
+			n := []uint64{20, 10, 5}[i] * scale
+			b.Readings = append(b.Readings, Reading{ID: id, Group: group, Parts: []Part{{n, 2000 * scale, 1000 * scale}}})
+		}
+		return b
+	}
+	intel := []string{WalkUserLoad, WalkUserStore, WalkUserInstr}
+	p, c := pair(walks("walks", 1, intel...), walks("walks", 3, intel...))
+	f := derive(p, c)
+	if v := f.Get(WalkCeilingPct); !near(v.V, 3.5) || !near(v.RunningPct, 50) || !near(v.Over/v.Under, 3.5) {
+		t.Errorf("ceiling %+v, want 3.5 %% at 50 %% running", v)
+	}
+	p, c = pair(walks("walks", 1, WalkUserData, WalkUserInstr), walks("walks", 3, WalkUserData, WalkUserInstr))
+	f = derive(p, c)
+	if v := f.Get(WalkCeilingPct); !near(v.V, 3) {
+		t.Errorf("ceiling of an ARM CPU %+v, want 3 %%", v)
+	}
+	p, c = pair(walks("other", 1, intel...), walks("other", 3, intel...))
+	f = derive(p, c)
+	if v := f.Get(WalkCeilingPct); v.OK() {
+		t.Errorf("ceiling across groups: %+v", v)
+	}
+	p, c = pair(walks("walks", 1), walks("walks", 3))
+	f = derive(p, c)
+	if v := f.Get(WalkCeilingPct); v.OK() {
+		t.Errorf("ceiling without walks: %+v", v)
+	}
+}
+
 func TestDeriveTellsANeverScheduledCounterFromZero(t *testing.T) {
 	r := func(v, en, run uint64) Reading { return Reading{ID: Instructions, Parts: []Part{{v, en, run}}} }
 	p, c := pair(Batch{Probe: "perf", Readings: []Reading{r(0, 100, 0)}}, Batch{Probe: "perf", Readings: []Reading{r(0, 900, 0)}})

@@ -68,6 +68,7 @@ func (d *Deriver) Next(cur *Sample) Frame {
 	m.load()
 	m.server()
 	m.ratios()
+	m.transactions()
 	d.values = len(f.Values)
 	return f
 }

@@ -15,6 +15,9 @@ type Value struct {
 	V float64
 	// Delta is a counter's growth over the time that the value covers.
 	Delta float64
+	// Over and Under are what a ratio is made of: V is Over / Under. Ratios of a
+	// longer time are those of the sums. Both are 0 for what is no ratio.
+	Over, Under float64
 	// Since and Elapsed are the time that a counter, or what is made of
 	// counters, covers: from one read of its probe, on the clock of Frame.T, to
 	// the next that held it. After a late read that is more than the frame's own
@@ -66,7 +69,7 @@ func (f *Frame) Of(id, label string) Value {
 func (f *Frame) why(id string) string {
 	for _, m := range f.Misses {
 		if m.ID == id {
-			return m.Reason
+			return m.Text()
 		}
 	}
 	return "not measured"

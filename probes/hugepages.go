@@ -89,7 +89,7 @@ func openPools(roots Roots) ([]poolFiles, error) {
 		}
 	}
 	if len(pools) == 0 {
-		return nil, &Unavailable{What: dir, Reason: "this kernel offers no huge page size"}
+		return nil, &Unavailable{What: dir, State: NotThere, Reason: "this kernel offers no huge page size"}
 	}
 	slices.SortFunc(pools, func(a, b poolFiles) int { return a.pageKB - b.pageKB })
 	return pools, nil

@@ -52,6 +52,7 @@ func parseTLBShootdowns(b []byte) (uint64, error) {
 	}
 	return 0, &Unavailable{
 		What:   "TLB shootdowns",
+		State:  NotThere,
 		Reason: "the kernel counts them only on x86 with more than one processor; /proc/interrupts has no TLB row here",
 	}
 }

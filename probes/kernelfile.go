@@ -55,11 +55,11 @@ func missFor(id string, misses []Miss, err error) Miss {
 	var u *Unavailable
 	switch {
 	case errors.As(err, &u):
-		return Miss{ID: id, Reason: u.Reason, Remedy: u.Remedy}
+		return Miss{ID: id, State: u.State, Reason: u.Reason, Remedy: u.Remedy}
 	case err != nil:
 		return Miss{ID: id, Reason: err.Error()}
 	}
-	return Miss{ID: id, Reason: "the source does not have it"}
+	return Miss{ID: id, State: NotThere, Reason: "the source does not have it"}
 }
 
 func (s *source) Name() string      { return s.name }
@@ -93,14 +93,14 @@ func unreadable(path string, err error, ifAbsent string) error {
 	u := &Unavailable{What: path}
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && runtime.GOOS != "linux":
-		u.Reason = "unavailable on this system (" + runtime.GOOS + ")"
+		u.State, u.Reason = NotThere, "unavailable on this system ("+runtime.GOOS+")"
 	case errors.Is(err, fs.ErrNotExist):
-		u.Reason = ifAbsent
+		u.State, u.Reason = NotThere, ifAbsent
 		if u.Reason == "" {
 			u.Reason = "there is no " + path
 		}
 	case errors.Is(err, fs.ErrPermission):
-		u.Reason = "permission denied on " + path
+		u.State, u.Reason = NoPermission, "the kernel refuses to open "+path
 	default:
 		return fmt.Errorf("reading %s: %w", path, err)
 	}

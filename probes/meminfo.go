@@ -58,7 +58,7 @@ func meminfoReadings(m procfs.Meminfo) ([]Reading, []Miss) {
 		{ShmemHuge, "since Linux 4.8 with CONFIG_TRANSPARENT_HUGEPAGE", m.ShmemHugePages},
 	} {
 		if f.kb == nil {
-			misses = append(misses, Miss{ID: f.id, Reason: "this kernel's /proc/meminfo does not have it (" + f.since + ")"})
+			misses = append(misses, Miss{ID: f.id, State: NotThere, Reason: "this kernel's /proc/meminfo does not have it (" + f.since + ")"})
 			continue
 		}
 		readings = append(readings, Reading{ID: f.id, Value: float64(*f.kb)})

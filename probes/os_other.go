@@ -9,7 +9,7 @@ import (
 )
 
 func notHere(what string) error {
-	return &Unavailable{What: what, Reason: "unavailable on this system (" + runtime.GOOS + ")"}
+	return &Unavailable{What: what, State: NotThere, Reason: "unavailable on this system (" + runtime.GOOS + ")"}
 }
 
 func peerPid(*net.UnixConn) (int, error) { return 0, notHere("the peer's pid") }

@@ -12,6 +12,7 @@ var ErrUnavailable = errors.New("unavailable")
 // Unavailable says why something cannot be measured and what would help.
 type Unavailable struct {
 	What   string // the metric, probe or file
+	State  State  // in which way; empty where that is not known
 	Reason string
 	Remedy string // empty when nothing helps
 }

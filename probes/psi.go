@@ -3,7 +3,6 @@ package probes
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"syscall"
 )
 
@@ -37,7 +36,7 @@ func readStall(f *kernelFile) (uint64, error) {
 	}
 	us, ok := parseStall(b)
 	if !ok {
-		return 0, fmt.Errorf("%s has no line \"some\" with a total", f.path)
+		return 0, &Unavailable{What: f.path, State: NotThere, Reason: f.path + " has no line \"some\" with a total"}
 	}
 	return us, nil
 }
@@ -64,6 +63,7 @@ func parseStall(b []byte) (uint64, bool) {
 func psiError(path string, err error) error {
 	off := &Unavailable{
 		What:   path,
+		State:  NotThere,
 		Reason: noPSI + " or was started with psi=0",
 		Remedy: "start the kernel with psi=1",
 	}

@@ -51,7 +51,10 @@ type Part [3]uint64
 
 // Miss is a metric that could not be read, with the reason and what would help.
 type Miss struct {
-	ID     string `json:"metric"`
+	ID string `json:"metric"`
+	// State is in which way it is missing; empty where that is not known, as in
+	// recordings from before there were states.
+	State  State  `json:"state,omitempty"`
 	Reason string `json:"reason"`
 	Remedy string `json:"remedy,omitempty"`
 }

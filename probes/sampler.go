@@ -223,15 +223,10 @@ func missing(p Probe, b Batch, err error) []Miss {
 	for _, m := range b.Misses {
 		there[m.ID] = true
 	}
-	reason, remedy := err.Error(), ""
-	var u *Unavailable
-	if errors.As(err, &u) {
-		reason, remedy = u.Reason, u.Remedy
-	}
 	var out []Miss
 	for _, m := range p.Metrics() {
 		if !there[m.ID] {
-			out = append(out, Miss{m.ID, reason, remedy})
+			out = append(out, missFor(m.ID, nil, err))
 		}
 	}
 	return out

@@ -156,7 +156,7 @@ func TestFailingProbeGivesReasonsForWhatIsMissing(t *testing.T) {
 		if len(b.Readings) != 1 || len(b.Misses) != 1 {
 			t.Fatalf("batch %+v: want the reading kept and the other metric missed", b)
 		}
-		if m := b.Misses[0]; m != (Miss{Rollbacks, "no permission", "be root"}) {
+		if m := b.Misses[0]; m != (Miss{ID: Rollbacks, Reason: "no permission", Remedy: "be root"}) {
 			t.Errorf("miss %+v", m)
 		}
 	})

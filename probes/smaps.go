@@ -50,7 +50,8 @@ func memoryMapError(path string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return &Unavailable{
 			What:   path,
-			Reason: "permission denied on " + path + ", which only the process's own user may read",
+			State:  NoPermission,
+			Reason: path + " may be read only by the process's own user",
 			Remedy: "run pgtlb as root or as the server's OS user, or: setcap cap_sys_ptrace+ep pgtlb",
 		}
 	}

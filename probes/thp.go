@@ -37,7 +37,7 @@ func ReadTHP(roots Roots) (map[string]string, error) {
 		}
 	}
 	if first == nil {
-		first = &Unavailable{What: "transparent huge pages", Reason: "the kernel's files have no setting in brackets"}
+		first = &Unavailable{What: "transparent huge pages", State: NotThere, Reason: "the kernel's files have no setting in brackets"}
 	}
 	return nil, first
 }

@@ -45,7 +45,7 @@ func vmstatReadings(v map[string]uint64, withFaults bool) ([]Reading, []Miss) {
 			readings = append(readings, Reading{ID: id, Value: float64(n)})
 			return
 		}
-		misses = append(misses, Miss{ID: id, Reason: "this kernel's /proc/vmstat has no " + name + absent})
+		misses = append(misses, Miss{ID: id, State: NotThere, Reason: "this kernel's /proc/vmstat has no " + name + absent})
 	}
 	add(THPFaultAlloc, "thp_fault_alloc", " (CONFIG_TRANSPARENT_HUGEPAGE)")
 	add(CompactStall, "compact_stall", " (CONFIG_COMPACTION)")
@@ -58,7 +58,7 @@ func vmstatReadings(v map[string]uint64, withFaults bool) ([]Reading, []Miss) {
 	major, okMajor := v["pgmajfault"]
 	switch {
 	case !okAll || !okMajor:
-		misses = append(misses, Miss{ID: PageFaultsMinor, Reason: "this kernel's /proc/vmstat has no pgfault or pgmajfault"})
+		misses = append(misses, Miss{ID: PageFaultsMinor, State: NotThere, Reason: "this kernel's /proc/vmstat has no pgfault or pgmajfault"})
 	case major > all:
 		misses = append(misses, Miss{ID: PageFaultsMinor, Reason: "/proc/vmstat counts more major faults than faults"})
 	default:

@@ -33,15 +33,16 @@ func (d demo) state() trial.State {
 			Started: epoch.Add(-12 * 24 * time.Hour), SharedBuffersKB: 4 << 20, SharedMemoryKB: 4<<20 + 146<<10,
 			HugePages: probes.HugePages{Requested: "try", InUse: "off", PageKB: 4, Proof: "smaps KernelPageSize", Needed: 2109, Short: 44}},
 		Pages: "4kB", Interval: time.Second, History: history,
-		Dataset: &trial.Dataset{Rows: 6_000_000, TableBytes: 681 << 20, IndexBytes: 129 << 20, FitsSharedBuffer: true},
-		Loads:   demoLoads(d.loads, time.Duration(d.seconds-6)*time.Second),
+		Counting: probes.CountingScope{Scope: "system wide"},
+		Dataset:  &trial.Dataset{Rows: 6_000_000, TableBytes: 681 << 20, IndexBytes: 129 << 20, FitsSharedBuffer: true},
+		Loads:    demoLoads(d.loads, time.Duration(d.seconds-6)*time.Second),
 	}
 	if d.huge {
 		st.Pages, st.Server.HugePages = "2MB", probes.HugePages{Requested: "on", InUse: "on", PageKB: 2048, Proof: "smaps KernelPageSize"}
 	}
 	if !d.pmu {
 		for _, id := range []string{probes.DTLBMissPct, probes.DTLBLoadMisses, probes.DTLBLoads, probes.CyclesUser, probes.CyclesKernel} {
-			st.Unavailable = append(st.Unavailable, probes.Miss{ID: id, Reason: "this machine shows no hardware performance counters (perf_event_open says ENOENT for cycles)",
+			st.Unavailable = append(st.Unavailable, probes.Miss{ID: id, State: probes.NotThere, Reason: "this machine shows no hardware performance counters (perf_event_open says ENOENT for cycles)",
 				Remedy: "use another host, or have the virtual PMU enabled for this guest"})
 		}
 	}
@@ -118,6 +119,21 @@ func (d demo) frames(n int, huge bool, seed uint64) []probes.Frame {
 			set(probes.CyclesUser, noise(16.3e9, 0.03))
 			set(probes.CyclesKernel, noise(7.2e9/gain, 0.05))
 			f.Values[probes.Key{ID: probes.DTLBLoads}] = probes.Value{V: noise(2.7e9, 0.02), RunningPct: 78}
+		}
+		if walks := f.Get(probes.WalkCyclesPct); walks.OK() {
+			set(probes.WalkCeilingPct, 1.3*walks.V)
+		}
+		if done := f.Get(f.Transacted()); done.OK() {
+			for _, d := range []struct {
+				id, counter string
+				factor      float64
+			}{{probes.ServerPageFaultsPerTxn, probes.ServerPageFaults, 1}, {probes.PageFaultsPerTxn, probes.PageFaults, 1},
+				{probes.CyclesUserPerTxn, probes.CyclesUser, 1}, {probes.CyclesKernelPerTxn, probes.CyclesKernel, 1},
+				{probes.CPUUserPerTxn, probes.CPUUser, 1e6}, {probes.CPUKernelPerTxn, probes.CPUKernel, 1e6}} {
+				if c := f.Get(d.counter); c.OK() {
+					set(d.id, d.factor*c.V/done.V)
+				}
+			}
 		}
 		for label, p := range map[string][3]float64{"2048kB": {2148, 2148, 0}, "1048576kB": {0, 0, 0}} {
 			free, reserved := p[1], p[2]

@@ -11,6 +11,7 @@ import (
 
 	"github.com/charmbracelet/x/vt"
 
+	"pgtlb/probes"
 	"pgtlb/workload/trial"
 )
 
@@ -55,6 +56,14 @@ func goldens() []struct {
 	run := demo{seconds: 90, loads: 1}.state()
 	compare := demo{seconds: 100, loads: 1, pmu: true, compare: true}.state()
 	two := demo{seconds: 90, loads: 2, pmu: true, huge: true}.state()
+	narrowed := demo{seconds: 60, pmu: true, mode: trial.Watching}.state()
+	narrowed.Counting = probes.CountingScope{Scope: "postmaster 41370 and its children",
+		Why: "not system wide: counting system wide needs CAP_PERFMON while kernel.perf_event_paranoid is 1 (setcap cap_perfmon+ep /usr/bin/pgtlb, or sysctl kernel.perf_event_paranoid=0)"}
+	for _, id := range []string{probes.CyclesUser, probes.CyclesKernel} {
+		m := probes.MustLookup(id)
+		m.Scope = narrowed.Counting.Scope
+		narrowed.Metrics = append(narrowed.Metrics, m)
+	}
 	three := demo{seconds: 90, loads: 3}.state()
 	five := demo{seconds: 90, loads: 5}.state()
 	faulty := run
@@ -117,6 +126,8 @@ func goldens() []struct {
 		{"quit", run, Options{}, []string{"q"}},
 		{"filter", run, Options{}, []string{"/", "c", "h", "e", "c", "k"}},
 		{"zoom-tps", compare, Options{}, []string{"tab", "enter"}},
+		{"zoom-walks", two, Options{}, []string{"tab", "tab", "tab", "enter"}},
+		{"zoom-narrowed", narrowed, Options{}, []string{"tab", "tab", "tab", "tab", "tab", "enter"}},
 		{"zoom-unavailable", run, Options{}, []string{"tab", "tab", "tab", "enter"}},
 		{"zoom-table", inspected, Options{}, []string{"enter"}},
 	}

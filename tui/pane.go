@@ -201,7 +201,7 @@ func drawWhy(c *canvas, r rect, m probes.Miss) {
 	if r.h < 1 || r.w < 8 {
 		return
 	}
-	lines := wrap(clean(m.Reason), r.w, r.h)
+	lines := wrap(clean(m.Text()), r.w, r.h)
 	styles := make([]style, len(lines), r.h)
 	for i := range styles {
 		styles[i] = stDim

@@ -8,7 +8,8 @@ import (
 // misses per 1000 instructions, else why there is neither.
 func (sc *scene) dtlbPane() pane {
 	p := pane{title: "dTLB load misses", metrics: []string{
-		probes.DTLBMissPct, probes.WalkCyclesPct, probes.DTLBLoads, probes.DTLBLoadMisses, probes.DTLBMissesPerKInstr}}
+		probes.DTLBMissPct, probes.WalkCyclesPct, probes.WalkCeilingPct, probes.DTLBLoads, probes.DTLBLoadMisses, probes.DTLBMissesPerKInstr,
+		probes.DTLBMissesPerTxn, probes.DTLBWalks, probes.DTLBWalks4K, probes.DTLBWalks2M, probes.DTLBWalks1G}}
 	id, format, short := probes.DTLBMissPct, percent, "dTLB misses"
 	if !sc.has(id) && sc.has(probes.DTLBMissesPerKInstr) {
 		id, format = probes.DTLBMissesPerKInstr, probes.Short
@@ -19,6 +20,7 @@ func (sc *scene) dtlbPane() pane {
 		p.why = sc.why(probes.DTLBMissPct, probes.DTLBLoadMisses, probes.DTLBLoads, probes.DTLBMissesPerKInstr)
 		return p
 	}
+	p.foot = sc.scopeFoot()
 	p.spark = sc.line(id, "", stOne, '*')
 	p.chart = sc.newChart(format, p.spark, sc.baseline(id, ""))
 	if sc.compare(&p, id, format, stOne) {
@@ -34,11 +36,20 @@ func (sc *scene) dtlbPane() pane {
 	return p
 }
 
+// scopeFoot names whose events are counted where that is not the whole machine.
+func (sc *scene) scopeFoot() []fig {
+	if c := sc.st.Counting; c.Scope != "" && !c.WholeMachine() {
+		return []fig{{clean(c.Scope), stDim, 8}}
+	}
+	return nil
+}
+
 // cyclesPane stacks user and kernel: cycles where the CPU counts them, else CPU
 // time, which is called time.
 func (sc *scene) cyclesPane() pane {
 	p := pane{title: "Cycles/s", own: true, metrics: []string{
-		probes.CyclesUser, probes.CyclesKernel, probes.Cycles, probes.Instructions, probes.CPUUser, probes.CPUKernel, probes.CPUIdle, probes.CPUSteal}}
+		probes.CyclesUser, probes.CyclesKernel, probes.CyclesUserPerTxn, probes.CyclesKernelPerTxn, probes.Cycles, probes.Instructions,
+		probes.CPUUser, probes.CPUKernel, probes.CPUUserPerTxn, probes.CPUKernelPerTxn, probes.CPUIdle, probes.CPUSteal}}
 	user, kernel := probes.CyclesUser, probes.CyclesKernel
 	if !sc.has(user) || !sc.has(kernel) {
 		user, kernel = probes.CPUUser, probes.CPUKernel
@@ -47,6 +58,9 @@ func (sc *scene) cyclesPane() pane {
 	if !sc.has(user) {
 		p.title, p.why = "CPU time", sc.why(user)
 		return p
+	}
+	if user == probes.CyclesUser {
+		p.foot = sc.scopeFoot()
 	}
 	p.spark = sc.line(user, "", stOne, '#')
 	p.chart = sc.newChart(probes.Short, sc.line(user, "", stOne, '#'), sc.line(kernel, "", stThree, 'k'))
@@ -70,7 +84,7 @@ func (sc *scene) cyclesPane() pane {
 		p.chart.stack, p.chart.nice = false, nil
 		p.chart.lines = append(p.chart.lines, sc.baseline(user, ""), sc.baseline(kernel, ""))
 		if u.OK() {
-			p.foot = sc.nowFig(u, probes.Short, stOne, "user ", 9)
+			p.foot = append(p.foot, sc.nowFig(u, probes.Short, stOne, "user ", 9)...)
 		}
 		return p
 	}

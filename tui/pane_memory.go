@@ -14,7 +14,8 @@ import (
 // else that runs. Where the server's are not known the machine's stand alone.
 func (sc *scene) faultsPane() pane {
 	p := pane{title: "Page faults/s", metrics: []string{
-		probes.ServerPageFaults, probes.PageFaults, probes.PageFaultsMinor, probes.PageFaultsMajor, probes.ContextSwitches, probes.TLBShootdowns}}
+		probes.ServerPageFaults, probes.PageFaults, probes.PageFaultsMinor, probes.PageFaultsMajor, probes.ServerPageFaultsPerTxn,
+		probes.PageFaultsPerTxn, probes.ContextSwitches, probes.TLBShootdowns}}
 	id, name := probes.ServerPageFaults, "server "
 	comparing := sc.st.Compare && sc.st.Baseline != nil
 	if !sc.has(id) || comparing && !sc.comparable(id) {
@@ -197,7 +198,7 @@ func (sc *scene) poolRows() []row {
 	if len(pools) == 0 {
 		text := "no huge page pool"
 		if w := sc.why(probes.PoolTotal); len(sc.labels(probes.PoolTotal)) == 0 {
-			text = "huge page pools: " + clean(w.Reason)
+			text = "huge page pools: " + clean(w.Text())
 		}
 		return []row{func(c *canvas, x, y, w int) { c.text(x, y, w, truncate(text, w), stDim) }}
 	}

@@ -180,7 +180,7 @@ func (sc *scene) why(ids ...string) probes.Miss {
 	case len(sc.st.History) < settled:
 		return probes.Miss{Reason: "waiting for the second sample"}
 	}
-	return probes.Miss{Reason: sc.last.Get(ids[0]).Missing}
+	return probes.MissOf(ids[0], sc.last.Get(ids[0]).Missing)
 }
 
 // unavailable looks for the reason why a metric cannot be measured: in the

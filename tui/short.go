@@ -75,7 +75,7 @@ func drawShortLine(c *canvas, r rect, name string, p pane, sc *scene, focused bo
 	c.fit(r.x+1, r.y, nameW, name, st)
 	x, w := r.x+1+nameW+1, r.w-nameW-3
 	if p.chart == nil {
-		text := clean(p.why.Reason)
+		text := clean(p.why.Text())
 		if p.why.Remedy != "" {
 			text += " → " + clean(p.why.Remedy)
 		}

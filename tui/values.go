@@ -148,6 +148,10 @@ func unitText(m probes.Metric) string {
 	switch {
 	case m.Unit == "kB" || m.Unit == "%" || m.Unit == "" || m.ID == probes.DTLBMissesPerKInstr:
 		return "" // the figure or the name carries it
+	case probes.PerTransaction(m.ID) && m.Unit != "µs/txn":
+		return "" // the name carries it
+	case probes.PerTransaction(m.ID):
+		return "µs"
 	case m.Kind == probes.Counter && m.Unit == "s":
 		return "CPUs" // seconds per second
 	case m.Kind == probes.Counter && (m.Unit == "µs" || m.Unit == "ms" || m.Unit == "bytes"):
@@ -216,7 +220,7 @@ func (sc *scene) valueRow(m probes.Metric, label string) (valueRow, bool) {
 	}
 	for _, miss := range sc.st.Unavailable {
 		if miss.ID == m.ID && label == "" {
-			r.why = "n/a: " + clean(miss.Reason)
+			r.why = clean(miss.Line())
 			return r, true
 		}
 	}

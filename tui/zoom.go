@@ -96,7 +96,7 @@ func (b block) draw(c *canvas, r rect, n int) int {
 	nameW := nameWidth(r.w)
 	c.text(r.x+1, r.y, nameW-1, truncate(b.m.Title, nameW-1), stValue)
 	if b.why.Reason != "" {
-		c.text(r.x+nameW+1, r.y, r.w-nameW-2, truncate("n/a: "+clean(b.why.Reason), r.w-nameW-2), stDim)
+		c.text(r.x+nameW+1, r.y, r.w-nameW-2, truncate(clean(b.why.Line()), r.w-nameW-2), stDim)
 	} else {
 		for i := range min(n, len(b.cells)) {
 			c.right(r.x+nameW+i*(figureW+1), r.y, figureW, b.cells[i].text, b.cells[i].st)
@@ -124,6 +124,15 @@ func (sc *scene) explain(p pane) []block {
 			}
 			continue
 		}
+		switch {
+		case id == probes.WalkCeilingPct && now.OK():
+			m.Meaning = sentence(probes.WalkCeilingText(now.V, sc.st.Host)) + "."
+		case probes.PerTransaction(id) && now.OK():
+			m.Meaning = sc.perTransaction()
+		}
+		if c := sc.st.Counting; c.Why != "" && m.Scope == c.Scope {
+			m.Scope = c.String()
+		}
 		have = append(have, block{m: m, cells: sc.figures(m, "", now), share: now.RunningPct})
 		for _, label := range p.labels {
 			lm := m
@@ -138,6 +147,14 @@ func (sc *scene) explain(p pane) []block {
 			cells: []fig{{percent(sc.last.OwnCPUPct), stOne, 0}}})
 	}
 	return append(have, lack...)
+}
+
+// perTransaction says whose transactions were counted.
+func (sc *scene) perTransaction() string {
+	if sc.last.Transacted() == probes.TPS {
+		return "Per transaction of the load."
+	}
+	return "Per transaction of the whole server, pgtlb's own included; no load of pgtlb's runs."
 }
 
 // figures are the cells of a block.

@@ -72,7 +72,7 @@ needs is made in schema pgtlb.`,
 }
 
 // scopeHelp is the help of --scope.
-const scopeHelp = "whose events are counted: system or server (default: system where permitted)"
+const scopeHelp = "whose events are counted: system, cgroup (the server's service or container) or server (its processes); default: the first of these that is permitted"
 
 // seconds checks an interval.
 func seconds(s float64) (time.Duration, error) {

@@ -30,7 +30,7 @@ func Ask(o Options, ids ...string) Asked {
 // firstCPU is the first CPU that is online; 0 where the list cannot be read.
 func firstCPU(o Options) int {
 	o.Scope = System()
-	ts, err := targets(o)
+	ts, err := targets(o, nil)
 	if err != nil || len(ts) == 0 {
 		return 0
 	}

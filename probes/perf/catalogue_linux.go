@@ -28,8 +28,12 @@ func catalogue(c CPU) ([]Event, []Missing) {
 		event(DTLBLoadMisses, "dTLB-load-misses", "generic cache event dTLB-load-misses; with dTLB-loads: "+MissRateMeaning(c), perfutils.DataTLBEventAttr(read, miss)),
 	}
 	walks, missing := walkEvents(c)
-	if slices.ContainsFunc(walks, func(e Event) bool { return e.ID == WalkCyclesLoad }) {
+	counts := func(id string) bool { return slices.ContainsFunc(walks, func(e Event) bool { return e.ID == id }) }
+	if counts(WalkCyclesLoad) {
 		events = append(events, event(Cycles, "cycles", "CPU cycles, user and kernel, counted in the group of the load walks", cycles))
+	}
+	if counts(WalkUserInstr) {
+		events = append(events, ofUser(event(WalkUserCycles, "cycles", "CPU cycles in user mode, counted in the group of the page walks of the user space", cycles)))
 	}
 	return append(events, walks...), missing
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -12,8 +13,11 @@ import (
 type CPU struct {
 	Vendor        string // "GenuineIntel", "AuthenticAMD", "HygonGenuine", "ARM", "RISC-V" or empty
 	Family, Model int    // x86
+	Implementer   int    // ARM, 0x41 for Arm's own cores
 	Part          int    // ARM part number
 	Name          string // as the kernel prints it, may be empty
+	// Hypervisor says that an x86 CPU runs under one. It walks tables of its own, which events of the guest may leave out.
+	Hypervisor bool
 }
 
 // String names the processor for messages.
@@ -61,7 +65,9 @@ func ParseCPU(r io.Reader) (CPU, error) {
 		case "model name":
 			c.Name = value
 		case "CPU implementer":
-			c.Vendor = "ARM"
+			c.Vendor, c.Implementer = "ARM", number(value)
+		case "flags":
+			c.Hypervisor = slices.Contains(strings.Fields(value), "hypervisor")
 		case "CPU part":
 			c.Part = number(value)
 		case "isa":

@@ -2,6 +2,7 @@ package perf
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -21,6 +22,18 @@ const (
 	WalkCyclesLoad  = "walk_cycles_load"  // cycles with a page walk for a load; denominator: Cycles
 	WalkCyclesStore = "walk_cycles_store" // cycles with a page walk for a store; denominator: CyclesUser+CyclesKernel
 	DTLBWalks       = "dtlb_walks"        // ARM: page walks for data, a count, not cycles
+
+	// Page walks of the user space only, one group, which bounds what larger pages can win there.
+	WalkUserCycles = "walk_user_cycles" // cycles:u of this group: the denominator
+	WalkUserLoad   = "walk_user_load"   // cycles with a walk for a load
+	WalkUserStore  = "walk_user_store"  // cycles with a walk for a store
+	WalkUserData   = "walk_user_data"   // ARM: walks for data under way, summed over cycles
+	WalkUserInstr  = "walk_user_instr"  // cycles with a walk for an instruction fetch
+
+	// AMD: page walks for data by the size of the page that was looked for, counts.
+	DTLBWalks4K = "dtlb_walks_4k"
+	DTLBWalks2M = "dtlb_walks_2m"
+	DTLBWalks1G = "dtlb_walks_1g"
 )
 
 // Event is one kernel event that can be opened.
@@ -34,7 +47,8 @@ type Event struct {
 	Config                     uint64
 	ExcludeUser, ExcludeKernel bool
 
-	// quiet events may honestly stay at 0 while the self-test works; it believes them.
+	// quiet events may honestly stay at 0 while the self-test works; it believes them. The self-test makes page walks for
+	// data in small pages, not for instructions or larger pages.
 	quiet bool
 
 	// Scope says what was counted, in the words to show beside the figure. Filled in by Set.Events.
@@ -54,22 +68,32 @@ func (e Event) Hardware() bool { return e.Type != typeSoftware }
 
 // Scope says whose events are counted. The zero value is the whole machine.
 type Scope struct {
-	// Postmaster is the pid, as this process sees it, of the process whose tree is counted; 0 counts the machine.
+	// Postmaster is the pid, as this process sees it, of the process whose tree is counted; 0 for the other scopes.
 	Postmaster int
+	// Cgroup is the directory of the control group that is counted, with the groups below it; empty for the other
+	// scopes.
+	Cgroup string
 }
 
 // System counts every online CPU, whatever runs there.
 func System() Scope { return Scope{} }
+
+// Cgroup counts what runs in a control group and in the groups below it. The directory is one of the version 2
+// hierarchy, or of the perf_event controller of version 1. It takes the same rights as System.
+func Cgroup(dir string) Scope { return Scope{Cgroup: dir} }
 
 // Tree counts a process, the children it has now and all that it starts later.
 func Tree(pid int) Scope { return Scope{Postmaster: pid} }
 
 // String returns the words to show beside a figure.
 func (s Scope) String() string {
-	if s.Postmaster == 0 {
-		return "system wide"
+	switch {
+	case s.Cgroup != "":
+		return "cgroup " + filepath.Base(s.Cgroup)
+	case s.Postmaster != 0:
+		return fmt.Sprintf("postmaster %d and its children", s.Postmaster)
 	}
-	return fmt.Sprintf("postmaster %d and its children", s.Postmaster)
+	return "system wide"
 }
 
 // layout is one way to spread the events of a plan over groups.
@@ -85,6 +109,8 @@ type layout struct {
 type plan struct {
 	name    string
 	layouts []layout
+	// whole plans say nothing without one of the events that the CPU has: a bound made of a part is none.
+	whole bool
 }
 
 // plans returns the groups of the program. At most 4 general counters each: that is what a CPU with hyper-threading
@@ -109,18 +135,38 @@ func plans() []plan {
 			{groups: [][]string{{DTLBLoads}, {DTLBLoadMisses}, {DTLBWalks}}},
 			{groups: [][]string{{DTLBLoads}, {DTLBLoadMisses}, {DTLBWalks}}, exclusive: true},
 		}},
+		{name: "walks", whole: true, layouts: []layout{
+			{groups: [][]string{{WalkUserCycles, WalkUserLoad, WalkUserStore, WalkUserData, WalkUserInstr}}},
+		}},
+		{name: "page sizes", layouts: []layout{
+			{groups: [][]string{{DTLBWalks4K, DTLBWalks2M, DTLBWalks1G}}},
+		}},
 	}
 }
 
 // keepOrder lists the events from the one to give up last to the one to give up first when descriptors are short.
 func keepOrder() []string {
 	return []string{PageFaults, CyclesUser, CyclesKernel, DTLBLoadMisses, DTLBLoads, PageFaultsMinor, PageFaultsMajor,
-		ContextSwitches, Instructions, Cycles, WalkCyclesLoad, DTLBWalks, WalkCyclesStore}
+		ContextSwitches, Instructions, Cycles, WalkCyclesLoad, WalkUserCycles, WalkUserLoad, WalkUserStore, WalkUserData,
+		WalkUserInstr, DTLBWalks, DTLBWalks4K, DTLBWalks2M, DTLBWalks1G, WalkCyclesStore}
+}
+
+// of returns the plan with the events that the CPU has.
+func (p plan) of(has func(id string) bool) plan {
+	ids := slices.DeleteFunc(p.layouts[0].ids(), func(id string) bool { return !has(id) })
+	part := p
+	part.whole = false
+	p.layouts = part.reduced(ids)
+	return p
 }
 
 // reduced returns the layouts of the plan with only the wanted events, without empty groups and repetitions. A
 // denominator that nothing needs is left out too.
 func (p plan) reduced(want []string) []layout {
+	lacks := func(id string) bool { return !slices.Contains(want, id) }
+	if p.whole && len(p.layouts) > 0 && slices.ContainsFunc(p.layouts[0].ids(), lacks) {
+		return nil
+	}
 	var out []layout
 	for _, l := range p.layouts {
 		r := layout{exclusive: l.exclusive}

@@ -7,15 +7,46 @@ import (
 )
 
 func TestPlansFitTheCounters(t *testing.T) {
-	for _, p := range plans() {
-		// What an Intel CPU has, the fullest case.
-		for _, l := range p.reduced(slices.DeleteFunc(keepOrder(), func(id string) bool { return id == DTLBWalks })) {
-			for _, g := range l.groups {
-				if len(g) > 4 {
-					t.Errorf("%s: group of %d: %v", p.name, len(g), g)
+	for _, c := range []CPU{{Vendor: "GenuineIntel", Family: 6, Model: 0x8f}, {Vendor: "AuthenticAMD", Family: 0x1a},
+		{Vendor: "ARM", Implementer: 0x41, Part: 0xd84}, {Vendor: "RISC-V"}} {
+		events, _ := catalogue(c)
+		has := func(id string) bool { return slices.ContainsFunc(events, func(e Event) bool { return e.ID == id }) }
+		var open []string
+		for _, p := range plans() {
+			for i, l := range p.of(has).layouts {
+				for _, g := range l.groups {
+					if len(g) > 4 {
+						t.Errorf("%s, %s: group of %d: %v", c, p.name, len(g), g)
+					}
+				}
+				if i == 0 {
+					open = append(open, l.ids()...)
 				}
 			}
 		}
+		for _, e := range events {
+			if !slices.Contains(open, e.ID) {
+				t.Errorf("%s: %s is in no group", c, e.ID)
+			}
+		}
+	}
+}
+
+// A bound made of a part of the walks would be too low: without one of them the group is not opened.
+func TestWalksAreWholeOrNothing(t *testing.T) {
+	walks := plans()[3].of(func(id string) bool { return id != WalkUserData })
+	all := []string{WalkUserCycles, WalkUserLoad, WalkUserStore, WalkUserInstr}
+	if got := walks.reduced(all); len(got) != 1 || !slices.Equal(got[0].ids(), all) {
+		t.Errorf("all of them: %v", got)
+	}
+	for _, id := range all {
+		rest := slices.DeleteFunc(slices.Clone(all), func(o string) bool { return o == id })
+		if got := walks.reduced(rest); got != nil {
+			t.Errorf("without %s: %v", id, got)
+		}
+	}
+	if got := plans()[3].of(func(string) bool { return false }).reduced(nil); got != nil {
+		t.Errorf("on a CPU that has none: %v", got)
 	}
 }
 
@@ -88,6 +119,9 @@ func TestScopeWords(t *testing.T) {
 		t.Error(s)
 	}
 	if s := Tree(1234).String(); s != "postmaster 1234 and its children" {
+		t.Error(s)
+	}
+	if s := Cgroup("/sys/fs/cgroup/system.slice/postgresql@15-main.service").String(); s != "cgroup postgresql@15-main.service" {
 		t.Error(s)
 	}
 }

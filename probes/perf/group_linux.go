@@ -10,8 +10,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// target is one thing to count: a CPU (pid -1) or a task (cpu -1, pid 0 is the calling thread).
-type target struct{ pid, cpu int }
+// target is one thing to count: a CPU (pid -1), a task (cpu -1, pid 0 is the calling thread), or what a cgroup runs on a
+// CPU (pid is the descriptor of the cgroup's directory).
+type target struct {
+	pid, cpu int
+	cgroup   bool
+}
+
+// flags are those of perf_event_open.
+func (t target) flags() int {
+	if t.cgroup {
+		return unix.PERF_FLAG_FD_CLOEXEC | unix.PERF_FLAG_PID_CGROUP
+	}
+	return unix.PERF_FLAG_FD_CLOEXEC
+}
 
 // group is the same group of events open on every target.
 type group struct {
@@ -84,7 +96,7 @@ func openMembers(events []Event, t target, h how) (members, error) {
 		if i == 0 && h.exclusive {
 			a.Bits |= unix.PerfBitExclusive
 		}
-		fd, err := unix.PerfEventOpen(a, t.pid, t.cpu, leader, unix.PERF_FLAG_FD_CLOEXEC)
+		fd, err := unix.PerfEventOpen(a, t.pid, t.cpu, leader, t.flags())
 		if err != nil {
 			return members{}, errors.Join(&openError{event: e, errno: toErrno(err)}, m.close())
 		}

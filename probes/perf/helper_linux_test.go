@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -27,8 +29,6 @@ func TestMain(m *testing.M) {
 		exitOn(treeHelper(os.Stdin, os.Stdout))
 	case "open":
 		exitOn(openHelper(os.Stdout))
-	case "agree":
-		exitOn(agreeHelper(os.Stdout))
 	case "seccomp":
 		exitOn(denyPerf())
 		exitOn(openHelper(os.Stdout))
@@ -56,8 +56,62 @@ func touchPages(n int) error {
 	return unix.Munmap(mem)
 }
 
+// touchByThreads faults n fresh pages in from four threads that are made for it.
+func touchByThreads(n int) error {
+	const threads = 4
+	done := make(chan error, threads)
+	for range threads {
+		go func() {
+			runtime.LockOSThread() // not unlocked: the thread ends with its goroutine
+			done <- touchPages(n / threads)
+		}()
+	}
+	var errs []error
+	for range threads {
+		errs = append(errs, <-done)
+	}
+	return errors.Join(errs...)
+}
+
+// switchThreads sends n bytes to another thread and back: each waits for the other one's.
+func switchThreads(n int) error {
+	var to, back [2]int
+	if err := errors.Join(unix.Pipe2(to[:], unix.O_CLOEXEC), unix.Pipe2(back[:], unix.O_CLOEXEC)); err != nil {
+		return err
+	}
+	pass := func(from, to int) error {
+		var b [1]byte
+		for range n {
+			if _, err := unix.Read(from, b[:]); err != nil {
+				return err
+			}
+			if _, err := unix.Write(to, b[:]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		done <- pass(to[0], back[1])
+	}()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if _, err := unix.Write(to[1], []byte{0}); err != nil {
+		return err
+	}
+	err := pass(back[0], to[1])
+	err = errors.Join(err, <-done)
+	for _, fd := range []int{to[0], to[1], back[0], back[1]} {
+		err = errors.Join(err, unix.Close(fd))
+	}
+	return err
+}
+
 // treeHelper has one child from the start. Each line is a command: "self N", "old N" (the first child) or "new N" (a
-// child made now) touch N pages; each is answered with "ok".
+// child made now) touch N pages, "threads N" does so from new threads, "switches N" makes two threads wait for each
+// other N times; each is answered with "ok".
 func treeHelper(in io.Reader, out io.Writer) error {
 	var old *helper
 	if os.Getenv("PGTLB_PERF_LEAF") == "" {
@@ -77,6 +131,10 @@ func treeHelper(in io.Reader, out io.Writer) error {
 		switch verb {
 		case "self":
 			err = touchPages(n)
+		case "threads":
+			err = touchByThreads(n)
+		case "switches":
+			err = switchThreads(n)
 		case "old":
 			err = old.do("self", n)
 		case "new":

@@ -26,7 +26,7 @@ func fitFiles(want []string, n, limit int) (keep []string, missing []Missing, er
 		fits = min(fits, room/n)
 	}
 	for _, id := range order[fits:] {
-		missing = append(missing, Missing{ID: id, State: NotCounted,
+		missing = append(missing, Missing{ID: id, State: NotCounted, Files: true,
 			Reason: fmt.Sprintf("%d file descriptors are needed for all events, there is room for %d", need, room),
 			Remedy: fmt.Sprintf("ulimit -n %d, or LimitNOFILE=%d in the unit", need+2*spareFiles, need+2*spareFiles)})
 	}

@@ -25,15 +25,15 @@ const selfTestWindow = 250 * time.Millisecond
 func (s *Set) SelfTest(ctx context.Context) ([]Missing, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if s.opts.Scope.Postmaster == 0 {
+	if s.opts.Scope == System() {
 		return s.settle(ctx)
 	}
-	return s.settleTree(ctx)
+	return s.settleApart(ctx)
 }
 
-// settleTree finds the layouts on the calling thread, because the load is made there and not in the tree, and opens
-// the tree's events again in the layouts found. They are closed meanwhile: the calling thread may be in the tree too.
-func (s *Set) settleTree(ctx context.Context) ([]Missing, error) {
+// settleApart finds the layouts on the calling thread, because the load is made there and not in the tree or cgroup, and
+// opens the scope's events again in the layouts found. They are closed meanwhile: the calling thread may be in it too.
+func (s *Set) settleApart(ctx context.Context) ([]Missing, error) {
 	own := *s
 	own.find = func() ([]target, error) { return []target{{pid: 0, cpu: -1}}, nil }
 	for _, u := range own.units {

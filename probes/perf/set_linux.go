@@ -3,6 +3,7 @@ package perf
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -16,6 +17,7 @@ type Set struct {
 	events map[string]Event
 	how    how
 	find   func() ([]target, error) // what to count, asked again at each attach
+	dir    *os.File                 // of the cgroup, open as long as the set; nil for the other scopes
 	units  []*unit
 	closed bool
 }
@@ -39,29 +41,50 @@ func Open(o Options) (*Set, []Missing, error) {
 	// An unreadable cpuinfo costs only the raw events; their Missing says that the CPU is unknown.
 	cpu, _ := readCPU(o)
 	events, missing := catalogue(cpu)
-	s := &Set{opts: o, cpu: cpu, events: map[string]Event{}, find: func() ([]target, error) { return targets(o) }}
-	for _, e := range events {
-		s.events[e.ID] = e
-	}
-	s.facts = readFacts(o, events)
-	inherit := o.Scope.Postmaster != 0
-	s.how = how{inherit: inherit, atomic: !inherit || groupReadInherits(events)}
-	ts, err := s.find()
+	dir, err := openDir(o.Scope)
 	if err != nil {
 		return nil, missing, &Unavailable{Reason: err.Error()}
 	}
-	want, more := s.openable(events, ts[0])
-	missing = append(missing, more...)
-	if len(want) == 0 {
-		return nil, missing, unavailable(missing)
+	s := &Set{opts: o, cpu: cpu, events: map[string]Event{}, dir: dir,
+		find: func() ([]target, error) { return targets(o, dir) }}
+	for _, e := range events {
+		s.events[e.ID] = e
 	}
-	want, more, err = fitFiles(want, len(ts), o.MaxFiles)
+	more, err := s.open(events)
+	missing = append(missing, more...)
+	if err == nil && len(s.units) == 0 {
+		err = unavailable(missing)
+	}
 	if err != nil {
-		return nil, missing, err
+		return nil, missing, errors.Join(err, s.Close())
 	}
+	return s, once(missing), nil
+}
+
+// open opens the events of the catalogue, as far as they can be. On an error some may be open.
+func (s *Set) open(events []Event) ([]Missing, error) {
+	s.facts = readFacts(s.opts, events)
+	inherit := s.opts.Scope.Postmaster != 0
+	s.how = how{inherit: inherit, atomic: !inherit || groupReadInherits(events)}
+	ts, err := s.find()
+	if err != nil {
+		return nil, &Unavailable{Reason: err.Error()}
+	}
+	if err := s.countable(ts[0]); err != nil {
+		return nil, err
+	}
+	want, missing := s.openable(events, ts[0])
+	if len(want) == 0 {
+		return missing, nil
+	}
+	want, more, err := fitFiles(want, len(ts), s.opts.MaxFiles)
 	missing = append(missing, more...)
+	if err != nil {
+		return missing, err
+	}
+	has := func(id string) bool { _, ok := s.events[id]; return ok }
 	for _, p := range plans() {
-		u := &unit{plan: p}
+		u := &unit{plan: p.of(has)}
 		if u.reset(want); len(u.layouts) > 0 {
 			s.units = append(s.units, u)
 		}
@@ -69,13 +92,26 @@ func Open(o Options) (*Set, []Missing, error) {
 	more, err = s.attach(s.units)
 	missing = append(missing, more...)
 	if err != nil {
-		return nil, missing, errors.Join(err, s.Close())
+		return missing, err
 	}
-	missing = once(append(missing, s.trim(want)...))
-	if len(s.units) == 0 {
-		return nil, missing, errors.Join(unavailable(missing), s.Close())
+	return append(missing, s.trim(want)...), nil
+}
+
+// countable tests whether the kernel can count events by the scope's cgroup at all: the answer would otherwise look like
+// that of an event which is not there.
+func (s *Set) countable(t target) error {
+	if !t.cgroup {
+		return nil
 	}
-	return s, missing, nil
+	m, err := openMembers([]Event{s.events[PageFaults]}, t, s.how)
+	switch toErrno(err) {
+	case unix.EBADF, unix.EINVAL, unix.ENOENT:
+		return &Unavailable{State: NotThere,
+			Reason: "the kernel cannot count events by cgroup (built without CONFIG_CGROUP_PERF), or " + s.opts.Scope.Cgroup +
+				" has no perf_event controller",
+			Remedy: "count system wide or the server's processes"}
+	}
+	return m.close() // for another reason not to open there is a Missing
 }
 
 // unavailable makes the first reason that stands in the user's way an error.
@@ -85,7 +121,7 @@ func unavailable(missing []Missing) error {
 	if i >= len(missing) {
 		return &Unavailable{Reason: "no event could be opened"}
 	}
-	return &Unavailable{Reason: missing[i].Reason, Remedy: missing[i].Remedy}
+	return &Unavailable{State: missing[i].State, Reason: missing[i].Reason, Remedy: missing[i].Remedy}
 }
 
 // openable opens each event alone on one target and closes it again.
@@ -222,11 +258,20 @@ func (s *Set) trim(want []string) []Missing {
 		u.want = open
 	}
 	s.units = slices.DeleteFunc(s.units, func(u *unit) bool { return len(u.groups) == 0 })
-	if slices.Contains(want, Cycles) && !s.has(WalkCyclesLoad) {
-		missing = append(missing, Missing{ID: Cycles, State: NotCounted,
-			Reason: "only counted as the denominator of walk_cycles_load, which is not counted"})
+	for _, id := range want {
+		if !s.has(id) {
+			missing = append(missing, Missing{ID: id, State: NotCounted, Reason: alone(id)})
+		}
 	}
 	return missing
+}
+
+// alone says why an event that can be counted is not.
+func alone(id string) string {
+	if id == Cycles {
+		return "only counted as the denominator of walk_cycles_load, which is not counted"
+	}
+	return "only counted together with others of its group, one of which is not counted"
 }
 
 // once keeps the first reason of each event.
@@ -291,6 +336,9 @@ func (s *Set) Close() error {
 	for _, u := range s.units {
 		errs = append(errs, u.close())
 	}
-	s.units, s.closed = nil, true
+	if s.dir != nil {
+		errs = append(errs, s.dir.Close())
+	}
+	s.units, s.dir, s.closed = nil, nil, true
 	return errors.Join(errs...)
 }

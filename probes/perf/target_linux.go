@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// targets returns what to open every event on for a scope.
-func targets(o Options) ([]target, error) {
+// targets returns what to open every event on for a scope; dir is the open directory of the cgroup where that is the
+// scope, else nil.
+func targets(o Options, dir *os.File) ([]target, error) {
 	if o.Scope.Postmaster != 0 {
 		return treeTargets(filepath.Join(o.root(), "proc"), o.Scope.Postmaster)
 	}
@@ -25,8 +26,23 @@ func targets(o Options) ([]target, error) {
 	out := make([]target, len(cpus))
 	for i, c := range cpus {
 		out[i] = target{pid: -1, cpu: c}
+		if o.Scope.Cgroup != "" {
+			out[i].pid, out[i].cgroup = int(dir.Fd()), true
+		}
 	}
 	return out, nil
+}
+
+// openDir opens the directory of the scope's cgroup; nil where the scope is another one. The caller closes it.
+func openDir(s Scope) (*os.File, error) {
+	if s.Cgroup == "" {
+		return nil, nil
+	}
+	dir, err := os.Open(s.Cgroup)
+	if err != nil {
+		return nil, fmt.Errorf("opening the cgroup: %w", err)
+	}
+	return dir, nil
 }
 
 // treeTargets returns every thread of a process and of its descendants, the process itself first: an event is

@@ -35,10 +35,15 @@ type Missing struct {
 	Remedy string // what the user can do, may be empty
 	// Commands are the remedy's first way as commands for root; empty where none does it.
 	Commands []string
+	// Files says that there was no room for its descriptors: a scope that takes fewer of them has it.
+	Files bool
 }
 
 // Unavailable is the error of Open when no event at all can be counted.
-type Unavailable struct{ Reason, Remedy string }
+type Unavailable struct {
+	State          State
+	Reason, Remedy string
+}
 
 // Error returns reason and remedy in one line.
 func (u *Unavailable) Error() string {
@@ -70,7 +75,7 @@ type Facts struct {
 	Seccomp int    // mode, 2 = filter
 
 	UID       int // effective
-	TargetUID int // owner of the postmaster; equal to UID system wide
+	TargetUID int // owner of the postmaster; equal to UID for the other scopes
 
 	CyclesUser, CyclesKernel syscall.Errno // of cycles:u and cycles:k on the own thread, 0 = opened
 	Binary                   string        // path of this program, for setcap
@@ -120,6 +125,7 @@ func Diagnose(f Facts, e Event, errno syscall.Errno) Missing {
 		m.Reason, m.Remedy = absent(f, e, errno)
 	case syscall.EMFILE, syscall.ENFILE:
 		m.State, m.Reason, m.Remedy = NotCounted, "no file descriptors left", "raise the limit: ulimit -n, LimitNOFILE= in the unit"
+		m.Files = true
 	case syscall.EBUSY:
 		m.State, m.Reason, m.Remedy = NotCounted, "another program has claimed the counters", "stop the other profiler"
 	case syscall.ESRCH:
@@ -156,7 +162,11 @@ func denied(f Facts, e Event) (reason, remedy string, commands []string) {
 		return "capabilities inside a user namespace (rootless container) do not count for perf events",
 			"run pgtlb on the host, or sysctl kernel.perf_event_paranoid=0 there", nil
 	case f.Scope.Postmaster == 0 && f.Paranoid >= 1 && !f.privileged():
-		return fmt.Sprintf("counting system wide needs CAP_PERFMON while kernel.perf_event_paranoid is %d", f.Paranoid),
+		what := "system wide"
+		if f.Scope.Cgroup != "" {
+			what = "a cgroup"
+		}
+		return fmt.Sprintf("counting %s needs CAP_PERFMON while kernel.perf_event_paranoid is %d", what, f.Paranoid),
 			fmt.Sprintf("%s, or sysctl kernel.perf_event_paranoid=0", f.setcap()), []string{f.setcap()}
 	case kernel && f.Paranoid >= 2 && !f.privileged():
 		return fmt.Sprintf("counting in the kernel needs CAP_PERFMON while kernel.perf_event_paranoid is %d", f.Paranoid),

@@ -27,7 +27,7 @@ func WriteText(w io.Writer, r *Report) error {
 		line("warning: %s", s)
 	}
 	for _, m := range r.Unavailable {
-		s := m.ID + " unavailable: " + m.Reason
+		s := m.ID + " unavailable: " + m.Text()
 		if m.Remedy != "" {
 			s += "; " + m.Remedy
 		}

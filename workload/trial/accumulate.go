@@ -26,7 +26,7 @@ type sum struct {
 	seconds float64 // measured, where the metric was there
 	total   float64 // growth of a counter
 	area    float64 // level × seconds of a gauge
-	over    float64 // upper and lower total of a ratio
+	over    float64 // upper and lower sum of a ratio
 	under   float64
 	start   float64
 	end     float64
@@ -83,7 +83,7 @@ func (a *Accumulator) Add(f probes.Frame) {
 		}
 	}
 	for _, miss := range f.Misses {
-		a.reasons[probes.Key{ID: miss.ID}] = miss.Reason
+		a.reasons[probes.Key{ID: miss.ID}] = miss.Text()
 	}
 	for label, h := range f.Hists {
 		if h == nil {
@@ -105,9 +105,8 @@ func (a *Accumulator) add(f *probes.Frame, k probes.Key, m probes.Metric, v prob
 	case probes.Counter:
 		s.total += v.Delta
 	case probes.Ratio:
-		over, under := ratioParts(f, k.ID)
-		s.over += over
-		s.under += under
+		s.over += v.Over
+		s.under += v.Under
 		s.area += v.V * seconds
 	default:
 		// When the last client has stopped, its page table is gone: the level
@@ -206,7 +205,7 @@ func (s *sum) figure(id string, window float64) Figure {
 	case probes.Ratio:
 		f.Value = s.area / s.seconds
 		if s.under > 0 {
-			f.Value = ratioFactor(id) * s.over / s.under
+			f.Value = s.over / s.under
 		}
 	default:
 		f.Start, f.End, f.Max = s.start, s.end, s.max
@@ -284,29 +283,4 @@ func grows(id string) bool {
 		return true
 	}
 	return false
-}
-
-// ratioParts returns the two counters' growth that a ratio is made of; zeros
-// where the frame does not hold them.
-func ratioParts(f *probes.Frame, id string) (over, under float64) {
-	var o, u probes.Value
-	switch id {
-	case probes.DTLBMissPct:
-		o, u = f.Get(probes.DTLBLoadMisses), f.Get(probes.DTLBLoads)
-	case probes.WalkCyclesPct:
-		o, u = f.Get(probes.WalkCyclesLoad), f.Get(probes.Cycles)
-	case probes.DTLBMissesPerKInstr:
-		o, u = f.Get(probes.DTLBLoadMisses), f.Get(probes.Instructions)
-	}
-	if !o.OK() || !u.OK() {
-		return 0, 0
-	}
-	return o.Delta, u.Delta
-}
-
-func ratioFactor(id string) float64 {
-	if id == probes.DTLBMissesPerKInstr {
-		return 1000
-	}
-	return 100
 }

@@ -29,7 +29,7 @@ func summaryOf(meta Meta, frames []probes.Frame) *Summary {
 	for _, u := range meta.Unavailable {
 		k := probes.Key{ID: u.ID}
 		if f, there := s.Figures[k]; !there || !f.OK() {
-			s.Figures[k] = Figure{Missing: u.Reason}
+			s.Figures[k] = Figure{Missing: u.Text()}
 		}
 	}
 	return s

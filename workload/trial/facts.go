@@ -77,7 +77,7 @@ func factsOf(a Arm, run *Run) []FactGroup {
 		factGroup("Load", loadFacts(a.Meta)...),
 		factGroup("Recording",
 			"run", a.Meta.Name, "started", timeText(a.Meta.Created), "measured", Seconds(a.Summary.Seconds),
-			"a sample every", a.Meta.Interval.String(), "ended", endText(run.End), "program", a.Meta.Program, "note", a.Meta.Note),
+			"a sample every", a.Meta.Interval.String(), "events counted", a.Meta.Counting.String(), "ended", endText(run.End), "program", a.Meta.Program, "note", a.Meta.Note),
 	}
 }
 

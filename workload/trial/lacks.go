@@ -16,7 +16,7 @@ func unavailable(meta Meta, frames []probes.Frame, s *Summary) []probes.Miss {
 	seen := map[string]bool{}
 	add := func(ms []probes.Miss) {
 		for _, m := range ms {
-			if !seen[m.ID] && !s.Get(m.ID).OK() {
+			if !seen[m.ID] && !s.Get(m.ID).OK() && !probes.PerTransaction(m.ID) { // their counters are named
 				seen[m.ID] = true
 				out = append(out, m)
 			}
@@ -34,7 +34,9 @@ type Gap struct {
 	Metric  string `json:"metric"`
 	Missing int    `json:"missing"` // samples of the window without it
 	Samples int    `json:"samples"` // samples of the window
-	Reason  string `json:"reason"`  // of the first one that is missing
+	// State and Reason are of the first one that is missing.
+	State  probes.State `json:"state,omitempty"`
+	Reason string       `json:"reason"`
 }
 
 // gaps lists the metrics that some samples of the load window missed, as after a
@@ -44,12 +46,12 @@ func gaps(frames []probes.Frame, s *Summary) []Gap {
 	from, to, _ := LoadWindow(frames)
 	for i := from; i < to; i++ {
 		for _, m := range frames[i].Misses {
-			if !s.Get(m.ID).OK() {
+			if !s.Get(m.ID).OK() || probes.PerTransaction(m.ID) {
 				continue
 			}
 			at := slices.IndexFunc(out, func(g Gap) bool { return g.Metric == m.ID })
 			if at < 0 {
-				out = append(out, Gap{Metric: m.ID, Samples: to - from, Reason: m.Reason})
+				out = append(out, Gap{Metric: m.ID, Samples: to - from, State: m.State, Reason: m.Reason})
 				at = len(out) - 1
 			}
 			out[at].Missing++
@@ -64,7 +66,8 @@ func gapTexts(all []Gap) []string {
 	titles := map[Gap][]string{}
 	var order []Gap
 	for _, g := range all {
-		alike := Gap{Missing: g.Missing, Samples: g.Samples, Reason: g.Reason}
+		alike := g
+		alike.Metric = ""
 		if titles[alike] == nil {
 			order = append(order, alike)
 		}
@@ -72,7 +75,7 @@ func gapTexts(all []Gap) []string {
 	}
 	for _, g := range order {
 		texts = append(texts, fmt.Sprintf("%s: missing in %d of %d samples (%s)",
-			strings.Join(titles[g], ", "), g.Missing, g.Samples, g.Reason))
+			strings.Join(titles[g], ", "), g.Missing, g.Samples, probes.Miss{State: g.State, Reason: g.Reason}.Text()))
 	}
 	return texts
 }
@@ -88,13 +91,13 @@ func metricTitle(id string) string {
 // Lack is why one or more metrics could not be measured.
 type Lack struct {
 	Titles []string
-	Reason string
+	Why    string // state and reason
 	Remedy string
 }
 
 // String says what is lacking, why, and what would help.
 func (l Lack) String() string {
-	s := strings.Join(l.Titles, ", ") + ": " + l.Reason
+	s := strings.Join(l.Titles, ", ") + ": " + l.Why
 	if l.Remedy != "" {
 		s += "; what would help: " + l.Remedy
 	}
@@ -105,9 +108,9 @@ func (l Lack) String() string {
 func lacks(misses []probes.Miss) []Lack {
 	var out []Lack
 	for _, u := range misses {
-		i := slices.IndexFunc(out, func(l Lack) bool { return l.Reason == u.Reason && l.Remedy == u.Remedy })
+		i := slices.IndexFunc(out, func(l Lack) bool { return l.Why == u.Text() && l.Remedy == u.Remedy })
 		if i < 0 {
-			out = append(out, Lack{Reason: u.Reason, Remedy: u.Remedy})
+			out = append(out, Lack{Why: u.Text(), Remedy: u.Remedy})
 			i = len(out) - 1
 		}
 		out[i].Titles = append(out[i].Titles, metricTitle(u.ID))

@@ -35,8 +35,12 @@ func (s *Session) join(ctx context.Context, cfg *pgx.ConnConfig) error {
 	}
 	misses := l.open(ctx, s.o.Roots, info)
 	var metrics []probes.Metric
+	var counting probes.CountingScope
 	for i, p := range l.probes {
 		metrics = append(metrics, p.Metrics()...)
+		if p.Name() == probes.PerfName {
+			counting = probes.ScopeOf(p)
+		}
 		if err := s.sampler.Add(ctx, p); err != nil {
 			err = fmt.Errorf("watching the server: %w", err)
 			return errors.Join(err, s.unsample(ctx, l.probes[:i]), l.close(ctx))
@@ -45,7 +49,7 @@ func (s *Session) join(ctx context.Context, cfg *pgx.ConnConfig) error {
 	s.post(func() {
 		s.link, s.st.Unreachable = l, ""
 		s.st.Server, s.st.Metrics, s.st.Unavailable = info, metrics, lacking(misses, metrics)
-		s.st.Pages = pagesName(info.HugePages)
+		s.st.Pages, s.st.Counting = pagesName(info.HugePages), counting
 	})
 	return nil
 }
@@ -90,7 +94,7 @@ func (s *Session) checkLink(ctx context.Context) {
 // that is gone.
 func (s *Session) recount(ctx context.Context, l *link, info probes.ServerInfo) error {
 	i := slices.IndexFunc(l.probes, func(p probes.Probe) bool { return p.Name() == probes.PerfName })
-	if i < 0 || info.PostmasterPid == 0 || probes.WholeMachine(l.probes[i]) {
+	if i < 0 || info.PostmasterPid == 0 || probes.ScopeOf(l.probes[i]).WholeMachine() {
 		return nil
 	}
 	err := errors.Join(s.sampler.Remove(ctx, probes.PerfName), l.probes[i].Close())
@@ -100,6 +104,7 @@ func (s *Session) recount(ctx context.Context, l *link, info probes.ServerInfo) 
 		return err
 	}
 	l.probes[i] = counters
+	s.post(func() { s.st.Counting = probes.ScopeOf(counters) })
 	return errors.Join(err, s.sampler.Add(ctx, counters))
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // short is a small run of some name, recorded in a store.
-func short(t *testing.T, s *Store, name string) (path string) {
+func shortRun(t *testing.T, s *Store, name string) (path string) {
 	t.Helper()
 	b := published4kB()
 	b.seconds, b.meta.Name = 3, name
@@ -31,8 +31,8 @@ func wantError(t *testing.T, err error, want string) {
 
 func TestRename(t *testing.T) {
 	s := store(t)
-	short(t, s, "one")
-	short(t, s, "two")
+	shortRun(t, s, "one")
+	shortRun(t, s, "two")
 	if err := s.SetBaseline("one"); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestRename(t *testing.T) {
 		_, err := s.Rename("first", name)
 		wantError(t, err, want)
 	}
-	outside := short(t, store(t), "elsewhere")
+	outside := shortRun(t, store(t), "elsewhere")
 	_, err = s.Rename(outside, "mine")
 	wantError(t, err, "outside of")
 	if list, err := s.List(); err != nil || len(list) != 2 {
@@ -63,7 +63,7 @@ func TestRename(t *testing.T) {
 
 func TestTagsGoWithTheRun(t *testing.T) {
 	s := store(t)
-	path := short(t, s, "one")
+	path := shortRun(t, s, "one")
 	before, err := s.Load("one")
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestTagsGoWithTheRun(t *testing.T) {
 // A run that was cut in the middle of a line can be tagged like any other.
 func TestInterruptedRunCanBeTagged(t *testing.T) {
 	s := store(t)
-	path := short(t, s, "one")
+	path := shortRun(t, s, "one")
 	content, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -127,8 +127,8 @@ func TestInterruptedRunCanBeTagged(t *testing.T) {
 
 func TestRemovingTheBaselineSaysSo(t *testing.T) {
 	s := store(t)
-	short(t, s, "one")
-	path := short(t, s, "two")
+	shortRun(t, s, "one")
+	path := shortRun(t, s, "two")
 	if err := s.SetBaseline("two"); err != nil {
 		t.Fatal(err)
 	}
@@ -230,8 +230,8 @@ func TestBackgroundIsReadBack(t *testing.T) {
 
 func TestExportedRunsAreImported(t *testing.T) {
 	from, to := store(t), store(t)
-	short(t, from, "one")
-	path := short(t, from, "two")
+	shortRun(t, from, "one")
+	path := shortRun(t, from, "two")
 	if _, _, err := from.Tag("one", []string{"x"}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestExportedRunsAreImported(t *testing.T) {
 	if _, err := Read(file); err == nil || !strings.Contains(err.Error(), "more than one run") {
 		t.Errorf("reading both as one: %v", err)
 	}
-	short(t, to, "two") // another run of that name
+	shortRun(t, to, "two") // another run of that name
 	got, err := to.Import(file)
 	if err != nil || len(got) != 2 || got[0].Name != "first" || got[1].Name != "two-2" || got[1].As != "two" {
 		t.Fatalf("%+v, %v", got, err)

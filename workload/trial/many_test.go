@@ -263,8 +263,8 @@ func TestOrderAndExchange(t *testing.T) {
 			rng.Shuffle(len(arm.Runs), func(i, j int) { arm.Runs[i], arm.Runs[j] = arm.Runs[j], arm.Runs[i] })
 			return arm
 		}
-		if again := mustCompare(t, shuffled(base), shuffled(cand)); asJSON(t, again) != asJSON(t, c) {
-			t.Fatalf("another order gives\n%s\nnot\n%s", asJSON(t, again), asJSON(t, c))
+		if again := mustCompare(t, shuffled(base), shuffled(cand)); comparisonJSON(t, again) != comparisonJSON(t, c) {
+			t.Fatalf("another order gives\n%s\nnot\n%s", comparisonJSON(t, again), comparisonJSON(t, c))
 		}
 		r, x := rowOf(t, c, probes.TPS), rowOf(t, mustCompare(t, cand, base), probes.TPS)
 		near(t, "inverse", (1+*r.DiffPct/100)*(1+*x.DiffPct/100), 1)
@@ -384,7 +384,7 @@ func TestGrouped(t *testing.T) {
 	}
 }
 
-func asJSON(t *testing.T, v any) string {
+func comparisonJSON(t *testing.T, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)
 	if err != nil {

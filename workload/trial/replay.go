@@ -31,7 +31,7 @@ func NewReplay(run *Run, store *Store, reports string) *Replay {
 	m := run.Meta
 	r := &Replay{run: run, store: store, reports: reports, mail: newMailbox(), cmds: make(chan Command, 64)}
 	r.st = State{Mode: Replaying, Phase: Ready, Host: m.Host, Server: m.Server, Pages: m.Pages, Dataset: m.Dataset,
-		Interval: m.Interval, Metrics: m.Metrics, Unavailable: m.Unavailable}
+		Interval: m.Interval, Metrics: m.Metrics, Unavailable: m.Unavailable, Counting: m.Counting}
 	if m.Lab {
 		r.st.Server.Where = "lab" // its socket's path means nothing any more
 	}

@@ -20,6 +20,9 @@ type Report struct {
 	Sentence string `json:"sentence"`
 	Verdict  string `json:"verdict,omitempty"`
 	Varied   string `json:"varied,omitempty"`
+	// Ceiling is what page walks leave to be won, in a sentence; empty where the CPU
+	// does not count them.
+	Ceiling string `json:"ceiling,omitempty"`
 	// Paired tells whether there is a baseline.
 	Paired bool `json:"paired"`
 	// Many tells that arms of several runs are compared. Rows is then empty, and
@@ -117,6 +120,7 @@ func buildReport(cand, base *Run, cmp *Comparison) Report {
 	metrics := described(metas...)
 	r.Rows = reportRows(metrics, b, c)
 	r.Sentence = sentence(b, c)
+	r.Ceiling = ceiling(b, c)
 	r.Steady = steadyOf(metrics, frames, baseFrames)
 	r.Charts = chartsOf(metrics, frames, baseFrames)
 	r.Bars = barsOf(frames, baseFrames)
@@ -195,6 +199,24 @@ func sentence(base *Arm, cand Arm) string {
 	return subject + ": " + strings.Join(parts, ", ") + "."
 }
 
+// ceiling says what page walks leave to be won: those of the baseline, where there
+// is one, for it is what was to be improved.
+func ceiling(base *Arm, cand Arm) string {
+	of := cand
+	if base != nil {
+		of = *base
+	}
+	f := of.Summary.Get(probes.WalkCeilingPct)
+	if !f.OK() {
+		return ""
+	}
+	what := "Ceiling of page walks: "
+	if base != nil {
+		what = "Ceiling of page walks in the baseline: "
+	}
+	return what + probes.WalkCeilingText(f.Value, of.Meta.Host) + "."
+}
+
 // faultsOf chooses the page faults to speak of: the server's own where all the
 // runs have them, since the machine's hold those of everything else that ran.
 func faultsOf(all ...*Summary) string {
@@ -245,11 +267,17 @@ func tableMetrics(measured func(id string) bool) []string {
 		ids = []string{probes.ServerTPS, probes.ServerLatencyMean}
 	}
 	ids = append(ids, probes.ServerPageFaults, probes.PageFaults, probes.PageFaultsMinor, probes.PageFaultsMajor, probes.DTLBLoads, probes.DTLBMissPct,
-		probes.DTLBMissesPerKInstr, probes.WalkCyclesPct)
+		probes.DTLBMissesPerKInstr, probes.WalkCyclesPct, probes.WalkCeilingPct)
 	if measured(probes.CyclesKernel) || measured(probes.CyclesUser) {
 		ids = append(ids, probes.CyclesKernel, probes.CyclesUser)
 	} else {
 		ids = append(ids, probes.CPUKernel, probes.CPUUser)
+	}
+	ids = append(ids, probes.ServerPageFaultsPerTxn, probes.PageFaultsPerTxn, probes.DTLBMissesPerTxn)
+	if measured(probes.CyclesKernelPerTxn) || measured(probes.CyclesUserPerTxn) {
+		ids = append(ids, probes.CyclesKernelPerTxn, probes.CyclesUserPerTxn)
+	} else {
+		ids = append(ids, probes.CPUKernelPerTxn, probes.CPUUserPerTxn)
 	}
 	return append(ids, probes.PageTables, probes.PageTableMaxBackend, probes.HugetlbUsed, probes.TLBShootdowns, probes.ContextSwitches)
 }

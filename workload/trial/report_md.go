@@ -19,6 +19,9 @@ func WriteMarkdown(w io.Writer, r Report) error {
 	if r.Verdict != "" {
 		m.line("**" + mdText(r.Verdict) + "**")
 	}
+	if r.Ceiling != "" {
+		m.line(mdText(r.Ceiling))
+	}
 	m.list(r.Warnings)
 	if r.Many {
 		m.arms(r.Comparison)

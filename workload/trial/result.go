@@ -10,16 +10,18 @@ import (
 // Observed is what record --json prints: what the machine and the server did
 // while nothing, or a load, was driven.
 type Observed struct {
-	DurationS   float64            `json:"duration_s"`
-	Server      string             `json:"server_version"`
-	Counters    map[string]Counted `json:"counters"`
-	Unavailable []probes.Miss      `json:"unavailable"`
-	Gaps        []Gap              `json:"gaps"`
-	PageTables  PageTableLevels    `json:"page_tables"`
-	Catalog     CatalogLevels      `json:"catalog"`
-	HugePages   HugePagesUse       `json:"huge_pages"`
-	Run         string             `json:"run"`
-	meta        Meta               // for the text
+	DurationS float64            `json:"duration_s"`
+	Server    string             `json:"server_version"`
+	Counters  map[string]Counted `json:"counters"`
+	// Counting is whose kernel events were counted.
+	Counting    probes.CountingScope `json:"counting,omitzero"`
+	Unavailable []probes.Miss        `json:"unavailable"`
+	Gaps        []Gap                `json:"gaps"`
+	PageTables  PageTableLevels      `json:"page_tables"`
+	Catalog     CatalogLevels        `json:"catalog"`
+	HugePages   HugePagesUse         `json:"huge_pages"`
+	Run         string               `json:"run"`
+	meta        Meta                 // for the text
 }
 
 // Counted is one metric over the run, by its id. Rates are there for counters
@@ -236,7 +238,7 @@ func observed(run *Run, frames []probes.Frame, s *Summary, transactions float64)
 	hp := meta.Server.HugePages
 	o := Observed{
 		DurationS: s.Seconds, Server: meta.Server.Version, Run: meta.Name, meta: meta,
-		Counters: map[string]Counted{}, Unavailable: unavailable(meta, frames, s), Gaps: gaps(frames, s),
+		Counters: map[string]Counted{}, Counting: meta.Counting, Unavailable: unavailable(meta, frames, s), Gaps: gaps(frames, s),
 		HugePages: HugePagesUse{hp.Requested, hp.InUse, hp.PageKB},
 	}
 	known := map[string]bool{}
@@ -249,8 +251,8 @@ func observed(run *Run, frames []probes.Frame, s *Summary, transactions float64)
 		case !measured || ofLoad(m.ID):
 		case f.OK():
 			o.Counters[m.ID] = counted(m, f, transactions)
-		case !known[m.ID]:
-			o.Unavailable = append(o.Unavailable, probes.Miss{ID: m.ID, Reason: f.Missing})
+		case !known[m.ID] && !probes.PerTransaction(m.ID): // their counters are named
+			o.Unavailable = append(o.Unavailable, probes.MissOf(m.ID, f.Missing))
 		}
 	}
 	if f := s.Get(probes.PageTables); f.OK() {

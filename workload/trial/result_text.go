@@ -106,6 +106,9 @@ func (o Observed) text(line func(format string, args ...any)) {
 	}
 	line("server: PostgreSQL %s, %s", orNone(o.Server), orNone(probes.Clean(o.meta.Server.Where)))
 	line("measured: %s", Seconds(o.DurationS))
+	if o.Counting.Scope != "" {
+		line("events counted: %s", probes.Clean(o.Counting.String()))
+	}
 	for _, id := range []string{
 		probes.ServerTPS, probes.ServerPageFaults, probes.PageFaults, probes.PageFaultsMinor, probes.PageFaultsMajor, probes.DTLBLoads, probes.DTLBLoadMisses,
 		probes.DTLBMissPct, probes.DTLBMissesPerKInstr, probes.WalkCyclesPct, probes.CyclesUser, probes.CyclesKernel,
@@ -119,6 +122,9 @@ func (o Observed) text(line func(format string, args ...any)) {
 			}
 			line("%s", text)
 		}
+	}
+	if c, ok := o.Counters[probes.WalkCeilingPct]; ok {
+		line("ceiling: %s", probes.WalkCeilingText(c.Value, o.meta.Host))
 	}
 	line("PageTables: %s at the start, %s at the end; largest backend %s",
 		memoryText(o.PageTables.Start), memoryText(o.PageTables.End), memoryText(o.PageTables.MaxBackend))

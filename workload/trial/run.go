@@ -34,6 +34,9 @@ type Meta struct {
 	Metrics []probes.Metric `json:"metrics"`
 	// Unavailable are those that could not be, with the reason.
 	Unavailable []probes.Miss `json:"unavailable,omitempty"`
+	// Counting is whose kernel events were counted; empty where none were, and in
+	// runs from before it was kept.
+	Counting probes.CountingScope `json:"counting,omitzero"`
 	// Step is set for a run that an experiment made.
 	Step *StepMeta `json:"step,omitempty"`
 	// ByHand is set for a run that was measured elsewhere and entered by hand: it

@@ -51,6 +51,8 @@ type State struct {
 	// Metrics describes what is measured, as opened.
 	Metrics     []probes.Metric
 	Unavailable []probes.Miss
+	// Counting is whose kernel events are counted; empty where none are.
+	Counting probes.CountingScope
 	// Run is the run being recorded, or the last one.
 	Run *RunState
 	// Recorded is the file of a run without a load, once it is complete.
