@@ -198,6 +198,9 @@ func (a *app) experimentEnded(ctx context.Context, e *experimentFlags, store *tr
 	} else {
 		err = errors.Join(err, a.writeExperiment(store, j))
 	}
+	if err == nil && notYet(j) == "" {
+		_, _ = fmt.Fprintf(a.err, "pgtlb compare %s prints this again, pgtlb report %s -o report.html writes the report\n", j.Plan.Name, j.Plan.Name)
+	}
 	failed, left := j.Unmade()
 	goOn := fmt.Sprintf("pgtlb experiment --resume %s", j.Plan.Name)
 	switch {
