@@ -10,17 +10,26 @@ import (
 // runs that its journal says were made well; withRepeats also takes those that were
 // made again out of order. The error says why there is nothing to compare yet.
 func CompareExperiment(store *Store, j *experiment.Journal, withRepeats bool) (Comparison, error) {
+	arms, err := store.journalArms(j, withRepeats)
+	if err != nil {
+		return Comparison{}, err
+	}
+	// What else its runs may differ in, a lab made anew for example, is a warning.
+	return CompareArms(arms[0], arms[1:], CompareOptions{Margin: j.Plan.Margin, Force: true})
+}
+
+// journalArms reads the runs of each arm that a journal says were made well.
+func (s *Store) journalArms(j *experiment.Journal, withRepeats bool) ([]ArmRuns, error) {
 	arms := make([]ArmRuns, len(j.Plan.Values))
 	for i, name := range j.Plan.Arms() {
 		arms[i].Name = name
 		for _, run := range j.Runs(i, withRepeats) {
-			r, err := store.Load(run)
+			r, err := s.Load(run)
 			if err != nil {
-				return Comparison{}, fmt.Errorf("comparing the arms of experiment %s: %w", j.Plan.Name, err)
+				return nil, fmt.Errorf("reading the runs of experiment %s: %w", j.Plan.Name, err)
 			}
 			arms[i].Runs = append(arms[i].Runs, r)
 		}
 	}
-	// What else its runs may differ in, a lab made anew for example, is a warning.
-	return CompareArms(arms[0], arms[1:], CompareOptions{Margin: j.Plan.Margin, Force: true})
+	return arms, nil
 }
