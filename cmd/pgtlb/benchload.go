@@ -140,19 +140,27 @@ func (b *benchFlags) scenario(a *app, name string, w *benched) (workload.Scenari
 // values are the parameters of the load.
 func (b *benchFlags) values(name string, sc workload.Scenario) (workload.Values, error) {
 	v := sc.Own(workload.Values{"rows": b.lab.rows, "data_seed": b.lab.seed, "scale": int64(b.scale)})
-	for _, p := range b.params {
-		key, text, ok := strings.Cut(p, "=")
-		n, err := strconv.ParseInt(text, 10, 64)
-		if !ok || err != nil {
-			return nil, fmt.Errorf("--param %s: write it as name=integer", p)
-		}
-		v[key] = n
+	if err := addParams(v, b.params); err != nil {
+		return nil, err
 	}
 	v, err := sc.Resolve(v)
 	if err != nil && name != "" {
 		err = fmt.Errorf("%s: %w", name, err)
 	}
 	return v, err
+}
+
+// addParams adds what --param gives to the parameters of a scenario.
+func addParams(v workload.Values, params []string) error {
+	for _, p := range params {
+		key, text, ok := strings.Cut(p, "=")
+		n, err := strconv.ParseInt(text, 10, 64)
+		if !ok || err != nil {
+			return fmt.Errorf("--param %s: write it as name=integer", p)
+		}
+		v[key] = n
+	}
+	return nil
 }
 
 // progressLine is a line of -P, as pgbench writes it.

@@ -23,7 +23,19 @@ func (a *app) confirm(ctx context.Context, lines []string, question string, yes 
 	if !a.mayAsk() {
 		return fmt.Errorf("%s: there is no terminal to ask on; -y answers yes", nothing)
 	}
-	_, _ = fmt.Fprintf(a.err, "%s [y/N] ", question)
+	switch answer, err := a.ask(ctx, question+" [y/N] "); {
+	case err != nil:
+		return &exitError{exitInterrupted, errors.New(nothing)}
+	case answer == "y" || answer == "yes":
+		return nil
+	}
+	return errors.New(nothing)
+}
+
+// ask shows a prompt on the terminal and returns what was typed, in small letters
+// and without blanks around it, or ctx's error.
+func (a *app) ask(ctx context.Context, prompt string) (string, error) {
+	_, _ = fmt.Fprint(a.err, prompt)
 	answer := make(chan string, 1)
 	// Nothing can end the read of a terminal: at a signal the program ends under it.
 	go func() {
@@ -32,13 +44,10 @@ func (a *app) confirm(ctx context.Context, lines []string, question string, yes 
 	}()
 	select {
 	case s := <-answer:
-		if s == "y" || s == "yes" {
-			return nil
-		}
-		return errors.New(nothing)
+		return s, nil
 	case <-ctx.Done():
 		_, _ = fmt.Fprintln(a.err)
-		return &exitError{exitInterrupted, errors.New(nothing)}
+		return "", ctx.Err()
 	}
 }
 

@@ -104,11 +104,16 @@ type loadFlags struct {
 }
 
 func (l *loadFlags) addFlags(cmd *cobra.Command, seconds int) {
+	l.addClients(cmd, "0")
+	cmd.Flags().IntVarP(&l.seconds, "time", "T", seconds, "seconds that the load runs")
+}
+
+// addClients adds what a load has whose length is said otherwise.
+func (l *loadFlags) addClients(cmd *cobra.Command, warmup string) {
 	f := cmd.Flags()
 	l.flags = f
 	f.IntVarP(&l.clients, "client", "c", 0, "clients (default: the scenario's own)")
-	f.IntVarP(&l.seconds, "time", "T", seconds, "seconds that the load runs")
-	f.StringVar(&l.warmup, "warmup", "0", "work before the measured part: seconds, or auto for until page faults settle, 2 minutes at most")
+	f.StringVar(&l.warmup, "warmup", warmup, "work before the measured part: seconds, or auto for until page faults settle, 2 minutes at most")
 }
 
 // warmUp is the warm-up asked for.

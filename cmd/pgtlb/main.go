@@ -143,7 +143,7 @@ Without a verb it watches a running server and changes nothing there.`
 	cmd.CompletionOptions.HiddenDefaultCmd = true
 	// -h is libpq's host here, as DBAs type it.
 	cmd.PersistentFlags().Bool("help", false, "help for this verb")
-	cmd.AddCommand(a.watch(), a.lab(), a.bench(), a.calibrate(), a.record(), a.compare(), a.report(), a.replay(), a.runs(), a.doctor(), a.setup())
+	cmd.AddCommand(a.watch(), a.lab(), a.bench(), a.experiment(), a.calibrate(), a.record(), a.compare(), a.report(), a.replay(), a.runs(), a.doctor(), a.setup())
 	return cmd
 }
 

@@ -34,6 +34,9 @@ func (f *follower) say(format string, args ...any) {
 // show prints what is new in a state.
 func (f *follower) show(st *trial.State) {
 	for _, s := range st.Steps {
+		if st.Experiment != nil && !st.Experiment.Checking {
+			break // its steps are told as a whole
+		}
 		if f.steps[s.Name] == s.State || s.State == trial.StepPending {
 			continue
 		}
@@ -162,9 +165,12 @@ func failure(l trial.LoadState) string {
 	return l.Name + ": " + l.Detail
 }
 
-// told tells whether a message is the failure of a load, which ends the program
+// told tells whether a message is the failure of a load or an experiment, which ends the program
 // and is said then.
 func told(st *trial.State, n trial.Notice) bool {
+	if e := st.Experiment; e != nil && e.Err != "" && n.Text == "experiment: "+e.Err {
+		return true
+	}
 	return n.Error && slices.ContainsFunc(st.Loads, func(l trial.LoadState) bool {
 		return l.Status == trial.LoadFailed && n.Text == l.Name+": "+l.Detail
 	})

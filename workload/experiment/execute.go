@@ -44,7 +44,7 @@ type Progress struct {
 	Made  []Made
 	Step  Step   // being made
 	Of    int    // steps in all, without repetitions
-	Phase string // "arranging", "measuring"
+	Phase string // "arranging", "measuring", "done"
 	Since time.Time
 	// Left is about how long it takes until the end; 0 before the first step is done.
 	Left time.Duration
@@ -198,6 +198,7 @@ func (e *execution) step(ctx context.Context, s Step) error {
 	if werr := e.j.add(m); werr != nil {
 		return errors.Join(err, werr)
 	}
+	e.report(s, "done", m.Started)
 	e.bad++
 	if m.State == Done {
 		e.bad = 0
@@ -267,7 +268,10 @@ func (e *execution) report(s Step, phase string, since time.Time) {
 	}
 	p := Progress{Plan: e.j.Plan, Made: e.j.Made[:len(e.j.Made):len(e.j.Made)], Step: s, Of: len(e.j.Plan.Steps()), Phase: phase, Since: since}
 	if usual := e.usual(); usual > 0 {
-		p.Left = max(0, time.Duration(max(1, len(e.j.Left())))*usual-time.Since(since))
+		p.Left = time.Duration(len(e.j.Left())) * usual
+		if phase != "done" { // part of the step is over
+			p.Left = max(0, max(usual, p.Left)-time.Since(since))
+		}
 	}
 	e.hooks.Report(p)
 }

@@ -133,7 +133,7 @@ func TestExecuteMakesEveryStepInItsOrder(t *testing.T) {
 	if err != nil || len(b.made) != 16 || b.made[0] != "arrange 1" || b.made[1] != "measure 1" {
 		t.Fatalf("%v %v", err, b.made)
 	}
-	if phases[0] != "1 of 8 arranging, 0 made" || phases[15] != "8 of 8 measuring, 7 made" {
+	if phases[0] != "1 of 8 arranging, 0 made" || phases[22] != "8 of 8 measuring, 7 made" || phases[23] != "8 of 8 done, 8 made" {
 		t.Errorf("%v", phases)
 	}
 	got := again(t, dir)

@@ -67,13 +67,16 @@ const folder = "experiments"
 
 const extension = ".ndjson"
 
+// Dir is where the experiments beside the runs are.
+func Dir(runs string) string { return filepath.Join(runs, folder) }
+
 // Create begins the journal of a plan in the directory of the runs. The plan gets a
 // name; one that is taken gets a number behind it.
 func Create(runs string, p Plan) (*Journal, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(runs, folder)
+	dir := Dir(runs)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the directory for experiments: %w", err)
 	}
@@ -98,7 +101,7 @@ func Create(runs string, p Plan) (*Journal, error) {
 			return nil, fmt.Errorf("creating the experiment's journal: %w", err)
 		}
 		j := &Journal{Plan: p, path: path, file: f}
-		err = lock(f)
+		err = Lock(f)
 		if err == nil {
 			err = j.write(line{Plan: &p})
 		}
@@ -122,7 +125,7 @@ func safe(s string) string {
 
 // Names lists the experiments beside the runs, newest first.
 func Names(runs string) ([]string, error) {
-	entries, err := os.ReadDir(filepath.Join(runs, folder))
+	entries, err := os.ReadDir(Dir(runs))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -153,7 +156,7 @@ func Open(runs, name string) (*Journal, error) {
 	for _, n := range names {
 		switch {
 		case n == name, name == "last":
-			return read(filepath.Join(runs, folder, n+extension))
+			return read(filepath.Join(Dir(runs), n+extension))
 		case strings.HasPrefix(n, name):
 			found = append(found, n)
 		}
@@ -162,7 +165,7 @@ func Open(runs, name string) (*Journal, error) {
 	case 0:
 		return nil, fmt.Errorf("%q: %w", name, ErrNone)
 	case 1:
-		return read(filepath.Join(runs, folder, found[0]+extension))
+		return read(filepath.Join(Dir(runs), found[0]+extension))
 	}
 	return nil, fmt.Errorf("%q could be any of %d experiments: %s …", name, len(found), strings.Join(found[:min(3, len(found))], ", "))
 }
@@ -210,7 +213,7 @@ func (j *Journal) GoOn() error {
 	if err != nil {
 		return fmt.Errorf("going on with an experiment: %w", err)
 	}
-	if err := lock(f); err != nil {
+	if err := Lock(f); err != nil {
 		return errors.Join(fmt.Errorf("going on with experiment %s: %w", j.Plan.Name, err), f.Close())
 	}
 	if err := cutToLines(f); err != nil {

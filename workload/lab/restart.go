@@ -58,6 +58,23 @@ func (c *Cluster) Restart(ctx context.Context, ch Change, progress Progress) err
 	return nil
 }
 
+// Check finds out, without touching the server, whether Restart would take a change: its settings, and whether the pool
+// has the pages that they insist on. A setting the server does not take is a *StartError.
+func (c *Cluster) Check(ctx context.Context, ch Change) (Preflight, error) {
+	c.ops.Lock()
+	defer c.ops.Unlock()
+	next, err := c.plan(ctx, ch)
+	if err != nil {
+		return Preflight{}, err
+	}
+	m, err := readMemory(c.opts.Roots)
+	if err != nil {
+		return Preflight{}, err
+	}
+	next.pages = next.insists(m.HugepageKB)
+	return c.preflight(ctx, next)
+}
+
 // halt shuts the running server down in order, so that unlogged tables keep their rows.
 func (c *Cluster) halt(ctx context.Context, progress Progress) error {
 	p := c.process()

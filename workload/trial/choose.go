@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"pgtlb/workload/experiment"
 )
 
 // Arms reads what a person named as the sides of a comparison. Each word is an arm:
@@ -128,6 +130,12 @@ func armNames(arms []ArmRuns) []string {
 // experiment reads the runs of an experiment; none where no run is of one by that
 // name.
 func (s *Store) experiment(name string) ([]ArmRuns, error) {
+	if j, err := experiment.Open(s.dir, name); err == nil && j.Plan.Name == name {
+		// Its journal knows which runs were made well and in their turn.
+		if arms, err := s.journalArms(j, false); err == nil {
+			return slices.DeleteFunc(arms, func(a ArmRuns) bool { return len(a.Runs) == 0 }), nil
+		}
+	}
 	list, err := s.List()
 	if err != nil {
 		return nil, err

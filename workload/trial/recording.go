@@ -37,6 +37,17 @@ func (r *recording) append(s *probes.Sample) error {
 	return r.rec.Append(s)
 }
 
+// appendBackground writes what went on beside the open run; it is dropped where
+// there is none.
+func (r *recording) appendBackground(b Background) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.rec == nil {
+		return nil
+	}
+	return r.rec.AppendBackground(b)
+}
+
 // take hands the open run over, nil when there is none; what is appended from
 // then on is in no run.
 func (r *recording) take() *Recorder {

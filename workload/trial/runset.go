@@ -132,6 +132,9 @@ func (r *runSet) begin(ctx context.Context, s *Session) {
 	next := RunState{Label: RunLabel(meta)}
 	if err == nil {
 		next.Name, next.Path = rec.Name(), rec.Path()
+		for _, d := range r.active {
+			d.run = rec.Name()
+		}
 	}
 	s.post(func() {
 		if err != nil {
@@ -157,7 +160,7 @@ func marks(kind probes.MarkKind, active []*drive) []probes.Mark {
 
 // meta describes a run that begins now.
 func (s *Session) meta(active []*drive) Meta {
-	m := Meta{Schema: Schema, Created: time.Now(), Program: s.o.Program, Kind: "load", Host: s.st.Host,
+	m := Meta{Step: s.stepMeta(), Schema: Schema, Created: time.Now(), Program: s.o.Program, Kind: "load", Host: s.st.Host,
 		Server: s.st.Server, Lab: s.o.Mode == InLab, Dataset: s.st.Dataset, Pages: s.st.Pages, Interval: s.st.Interval,
 		Metrics: s.st.Metrics, Unavailable: s.st.Unavailable, Counting: s.st.Counting, Command: s.o.Command}
 	for _, d := range active {

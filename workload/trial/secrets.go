@@ -26,11 +26,23 @@ var (
 // the passwords of connection strings.
 func CommandLine(args []string) string {
 	parts := []string{"pgtlb"}
-	for _, a := range args {
-		parts = append(parts, shellQuote(redact(a)))
+	for _, a := range WithoutPasswords(args) {
+		parts = append(parts, shellQuote(a))
 	}
 	return strings.Join(parts, " ")
 }
+
+// WithoutPasswords hides the passwords of connection strings among arguments.
+func WithoutPasswords(args []string) []string {
+	out := make([]string, len(args))
+	for i, a := range args {
+		out[i] = redact(a)
+	}
+	return out
+}
+
+// HidesPassword tells whether a text had a password that was taken out.
+func HidesPassword(s string) bool { return strings.Contains(s, hidden) }
 
 // redact takes the passwords out of one connection string, or of a text that
 // holds one. In doubt it hides too much: what follows a password that libpq

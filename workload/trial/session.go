@@ -39,6 +39,8 @@ type Options struct {
 	First workload.Load
 	// WarmUp has the first load warm up before it is measured.
 	WarmUp WarmUp
+	// Experiment is made with First as soon as the server is ready; nil makes none.
+	Experiment *ExperimentOptions
 }
 
 // LabOptions describe the lab to be made.
@@ -75,6 +77,7 @@ type Session struct {
 	cluster  *lab.Cluster
 	steps    steps
 	ask      *pending
+	exp      *experimenting // nil while none is under way
 	asked    int
 	recorded []string           // names of the runs of this session
 	stopPass context.CancelFunc // of the pass that is under way; nil without one
@@ -192,12 +195,16 @@ func (s *Session) Run(ctx context.Context) error {
 	return errors.Join(s.failure, s.ended)
 }
 
-// end stops everything in order: loads (their last sample and footer), jobs,
+// end stops everything in order: an experiment, loads (their last sample and footer), jobs,
 // the sampler, the link to the server, the lab with its pools.
 func (s *Session) end(ctx context.Context, stopWork, stopSampling context.CancelFunc, sampled chan struct{}) error {
-	stopped := make(chan struct{})
+	stopped, exp := make(chan struct{}), s.exp
 	go func() {
 		defer close(stopped)
+		if exp != nil { // it puts back what it changed
+			exp.cancel()
+			<-exp.done
+		}
 		bounded, cancel := context.WithTimeout(ctx, stopPatience)
 		defer cancel()
 		s.finish(bounded, "interrupted", s.runs.all()...)
@@ -299,6 +306,7 @@ func (s *Session) publish() {
 		s.st.Loads = append(s.st.Loads, l.state(s.st.At, s.st.Server.MaxConnections))
 	}
 	s.st.Steps = slices.Clone(s.steps.list)
+	s.detailExperiment()
 	s.mail.put(s.st)
 }
 
@@ -386,7 +394,19 @@ func (s *Session) dropQuestion() {
 
 // command does what a key asked for.
 func (s *Session) command(ctx context.Context, c Command) {
+	if s.exp != nil && disturbs(c) {
+		s.notify(true, "an experiment is under way, and anything else would bend what it measures: it must be over or stopped first")
+		return
+	}
 	switch c := c.(type) {
+	case StartExperiment:
+		s.startExperimentOf(ctx, c)
+	case AnswerGate:
+		s.answerGate(c.Pairs)
+	case StopExperiment:
+		if s.exp != nil {
+			s.exp.cancel()
+		}
 	case ToggleLoad:
 		s.toggle(ctx, c.Key)
 	case SetParam:

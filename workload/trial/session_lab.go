@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/jackc/pgx/v5"
 
@@ -49,7 +50,7 @@ func (s *Session) prepareLab(ctx context.Context) error {
 	}
 	s.post(func() {
 		s.ready()
-		s.startFirst(ctx)
+		s.begin(ctx)
 	})
 	return nil
 }
@@ -199,15 +200,9 @@ func (s *Session) changePages(ctx context.Context, cluster *lab.Cluster, pages l
 		return context.Canceled
 	}
 	wait()
-	if err := s.part(ctx); err != nil {
-		s.post(func() { s.notify(true, err.Error()) })
-	}
-	change := cluster.Restart(ctx, lab.Change{Pages: pages, Reserve: reserve}, s.labProgress)
+	change := s.restartLab(ctx, cluster, lab.Change{Pages: pages, Reserve: reserve})
 	if !cluster.Running() {
 		return change
-	}
-	if err := s.joinLab(ctx, cluster); err != nil {
-		return errors.Join(change, err)
 	}
 	made := false
 	s.query(func() { made = s.st.Dataset != nil })
@@ -217,6 +212,19 @@ func (s *Session) changePages(ctx context.Context, cluster *lab.Cluster, pages l
 	return change
 }
 
+// restartLab takes the session off the lab's server, restarts that with a change
+// and joins it again, also where it runs as before because the change failed.
+func (s *Session) restartLab(ctx context.Context, cluster *lab.Cluster, change lab.Change) error {
+	if err := s.part(ctx); err != nil {
+		s.post(func() { s.notify(true, err.Error()) })
+	}
+	err := cluster.Restart(ctx, change, s.labProgress)
+	if !cluster.Running() {
+		return err
+	}
+	return errors.Join(err, s.joinLab(ctx, cluster))
+}
+
 // checkPool finds out whether the pool has the pages and, where it does not but
 // could, asks. It tells whether the restart may grow the pool.
 func (s *Session) checkPool(ctx context.Context, cluster *lab.Cluster, pages lab.Pages) (reserve bool, err error) {
@@ -224,17 +232,28 @@ func (s *Session) checkPool(ctx context.Context, cluster *lab.Cluster, pages lab
 		return true, nil // --reserve said yes beforehand
 	}
 	p, err := cluster.Preflight(ctx, pages)
-	if err != nil || p.Short == 0 {
+	if err != nil {
 		return false, err
 	}
-	if !p.CanReserve {
+	return s.mayReserve(ctx, p)
+}
+
+// mayReserve asks for the pages that a pool lacks, unless --reserve said yes
+// beforehand. Pages that cannot be had are an error.
+func (s *Session) mayReserve(ctx context.Context, p lab.Preflight) (reserve bool, err error) {
+	switch {
+	case p.Err() == nil:
+		return false, nil
+	case !p.CanReserve:
 		return false, fmt.Errorf("%s; as root: %s", p.Reason, p.Remedy)
+	case s.o.Lab.Cluster.Reserve:
+		return true, nil
 	}
 	q := Question{
-		Text: fmt.Sprintf("Reserve %d huge pages of %s?", p.Short, pages),
+		Text: fmt.Sprintf("Reserve %d huge pages of %s?", p.Short, p.Size),
 		Detail: []string{
-			fmt.Sprintf("the server needs %d pages of %s, the pool has %d free", p.Need, pages, p.Need-p.Short),
-			fmt.Sprintf("this takes %s of memory from the rest of the machine", probes.Memory(float64(p.Short)*float64(pages.KB()))),
+			fmt.Sprintf("the server needs %d pages of %s, the pool has %d free", p.Need, p.Size, p.Need-p.Short),
+			fmt.Sprintf("this takes %s of memory from the rest of the machine", probes.Memory(float64(p.Short)*float64(p.Size.KB()))),
 			"they are given back when pgtlb ends",
 		},
 		Yes: fmt.Sprintf("reserve %d pages and restart", p.Short), No: "leave everything as it is",
@@ -270,7 +289,11 @@ func (s *Session) pagesChanged(ctx context.Context, pages lab.Pages, err error) 
 }
 
 // connectAs opens connections to the session's server under an application name.
-func (s *Session) connectAs(name string) workload.Connect {
+func (s *Session) connectAs(name string) workload.Connect { return s.connectWith(name, nil) }
+
+// connectWith is connectAs with settings for these sessions, which win over those
+// of the database and the role.
+func (s *Session) connectWith(name string, settings map[string]string) workload.Connect {
 	return func(ctx context.Context) (*pgx.Conn, error) {
 		cfg := s.o.Config
 		if s.o.Mode == InLab {
@@ -280,6 +303,7 @@ func (s *Session) connectAs(name string) workload.Connect {
 			}
 		}
 		cfg = cfg.Copy()
+		maps.Copy(cfg.RuntimeParams, settings)
 		cfg.RuntimeParams["application_name"] = name
 		return pgx.ConnectConfig(ctx, cfg)
 	}

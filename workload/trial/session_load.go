@@ -42,8 +42,11 @@ type drive struct {
 	done   chan struct{} // closed when every client has returned
 	meta   LoadMeta
 	meter  *workload.Meter
+	settle time.Duration   // pause between reading the data in and connecting
 	result workload.Result // once done
 	left   bool            // it must not join a run any more; guarded by runSet
+	run    string          // the last run that was recorded of it; once done
+	err    error           // what made it fail; once done
 }
 
 // newLoads makes the loads that a session can drive: one for each scenario, one
@@ -80,13 +83,30 @@ func newLoads(o *Options) []*load {
 	return loads
 }
 
+// begin starts what the session is to start by itself.
+func (s *Session) begin(ctx context.Context) {
+	if o := s.o.Experiment; o != nil {
+		s.startExperiment(ctx, s.firstLoad(), *o)
+		return
+	}
+	s.startFirst(ctx)
+}
+
 // startFirst starts the load that the session begins with.
 func (s *Session) startFirst(ctx context.Context) {
+	if l := s.firstLoad(); l != nil {
+		s.startLoad(ctx, l)
+	}
+}
+
+// firstLoad is the load that the session begins with, nil for none.
+func (s *Session) firstLoad() *load {
 	for _, l := range s.loads {
 		if l.what.Scenario.Name == s.o.First.Scenario.Name {
-			s.startLoad(ctx, l)
+			return l
 		}
 	}
+	return nil
 }
 
 // state is the load as a screen shows it.
@@ -233,12 +253,20 @@ func (s *Session) startLoad(ctx context.Context, l *load) {
 	// drive is cancelled meanwhile.
 	what.Started = func() { s.begun(ctx, driving, l, d) }
 	what.Stopped = func(err error) { s.finish(ctx, endReason(err), d) }
-	if w := s.o.WarmUp; w.Most > 0 && what.Scenario.Name == s.o.First.Scenario.Name {
-		s.warm(ctx, l, d, &what, w)
+	warm := WarmUp{}
+	if what.Scenario.Name == s.o.First.Scenario.Name {
+		warm = s.o.WarmUp
+	}
+	if s.exp != nil {
+		warm = s.exp.stand.attach(driving, d, &what)
+	}
+	if warm.Most > 0 {
+		s.warm(ctx, l, d, &what, warm)
 	}
 	ok := s.job(func() {
 		defer cancel()
 		err := s.driveLoad(ctx, driving, l, d, what)
+		d.err = err
 		s.post(func() { s.loadEnded(l, d, err) })
 		close(d.done)
 	})
@@ -272,6 +300,10 @@ func loadMeta(w *workload.Load) (LoadMeta, error) {
 func (s *Session) driveLoad(ctx, driving context.Context, l *load, d *drive, what workload.Load) error {
 	s.runs.expect(ctx, s, d)
 	err := s.setUp(driving, l, d, &what)
+	if err == nil && d.settle > 0 {
+		s.post(func() { l.detail = fmt.Sprintf("settling for %v", d.settle) })
+		err = sleep(driving, d.settle)
+	}
 	if err == nil {
 		s.post(func() { l.detail = fmt.Sprintf("connecting %d clients", what.Clients) })
 		d.result, err = workload.NewRunner(d.meter).Run(driving, what)
@@ -284,6 +316,18 @@ func (s *Session) driveLoad(ctx, driving context.Context, l *load, d *drive, wha
 	}
 	s.finish(ctx, endReason(err), d) // it may not even have begun
 	return err
+}
+
+// sleep waits, or returns ctx's error when that ends before.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // indirectText says that the clients cost more CPU time than need be, and why;

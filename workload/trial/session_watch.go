@@ -15,7 +15,7 @@ func (s *Session) prepareWatch(ctx context.Context) error {
 	}
 	s.post(func() {
 		s.ready()
-		s.startFirst(ctx)
+		s.begin(ctx)
 	})
 	if s.o.Record > 0 {
 		return s.record(ctx)

@@ -13,6 +13,9 @@ type StepMeta struct {
 	// Position is the step's place in the experiment, from 1, in the order in which
 	// the steps were made.
 	Position int `json:"position"`
+	// Seen is the value as the sessions of the load read it themselves; for page sizes
+	// with the proof.
+	Seen string `json:"seen,omitempty"`
 	// OutOfOrder is set for a repetition of a failed step at the end.
 	OutOfOrder bool `json:"out_of_order,omitempty"`
 }

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"encoding/json"
+
+	"pgtlb/workload/experiment"
+	"pgtlb/workload/trial"
+)
+
+// experimentObject is the JSON of pgtlb experiment: that of pgtlb compare, and how its
+// runs were made. Without a run of each arm there are no rows.
+type experimentObject struct {
+	trial.Comparison
+	Plan  experiment.Plan   `json:"plan"`
+	Steps []experiment.Made `json:"steps"` // that were made, in order
+	Left  int               `json:"left"`  // steps still to be made
+	End   *experiment.End   `json:"end"`
+	// WithRepeats also counts steps that were repeated out of order; null where there
+	// are none.
+	WithRepeats *trial.Comparison `json:"with_repeats"`
+}
+
+func (a *app) encodeExperiment(store *trial.Store, j *experiment.Journal) error {
+	o := experimentObject{Plan: j.Plan, Steps: j.Made, Left: len(j.Left()), End: j.End}
+	o.Rows, o.Warnings = []trial.Row{}, []string{}
+	if why := notYet(j); why != "" {
+		o.Sentence = why
+	} else {
+		var err error
+		if o.Comparison, err = trial.CompareExperiment(store, j, false); err != nil {
+			return err
+		}
+		if j.Repeated() {
+			c, err := trial.CompareExperiment(store, j, true)
+			if err != nil {
+				return err
+			}
+			o.WithRepeats = &c
+		}
+	}
+	o.Experiment = j.Plan.Name
+	return json.NewEncoder(a.out).Encode(o)
+}

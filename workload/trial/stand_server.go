@@ -1,0 +1,305 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"pgtlb/probes"
+	"pgtlb/workload/experiment"
+	"pgtlb/workload/lab"
+)
+
+// How long a server may take until it has a new value in force.
+const (
+	reloadPatience  = 10 * time.Second
+	restartPatience = 2 * time.Minute
+	serverPoll      = 100 * time.Millisecond
+)
+
+// restart restarts the server with the settings of an arm, in every step, also
+// where they stay the same, and proves the pages where the arm is a page size.
+func (x *stand) restart(ctx context.Context, p experiment.Plan, a *arm) error {
+	x.s.showExperiment(func(e *ExperimentState) { e.Detail = "restarting the server with " + x.setting.Name + " = " + a.value })
+	if !x.s.query(func() { x.s.st.Phase = Changing; x.s.steps.plan("stop", "start", "connect") }) {
+		return context.Canceled
+	}
+	x.changed = true
+	var err error
+	if x.s.o.Mode == InLab {
+		if err = x.s.restartLab(ctx, x.s.cluster, x.change(a)); err != nil && !x.s.cluster.Running() {
+			err = fmt.Errorf("%w: %w", experiment.ErrStop, err)
+		}
+	} else if err = x.alter(ctx, p.Name, a.set); err == nil {
+		err = x.restartByCommand(ctx)
+	}
+	x.s.query(func() {
+		if x.s.link != nil {
+			x.s.ready()
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return x.provePages(a)
+}
+
+// provePages stops the experiment where the server has other pages than the arm.
+func (x *stand) provePages(a *arm) error {
+	if a.pages == 0 {
+		return nil
+	}
+	var h probes.HugePages
+	x.s.query(func() { h = x.s.st.Server.HugePages })
+	switch {
+	case h.PageKB == 0:
+		return fmt.Errorf("%w: it cannot be proved which pages the server has (%s)", experiment.ErrStop, h.Proof)
+	case lab.Pages(h.PageKB) != a.pages && a.pages == lab.Pages4kB && h.InUse == "off":
+		// Ordinary pages of another size than 4 kB, on ARM and POWER.
+	case lab.Pages(h.PageKB) != a.pages:
+		short := ""
+		if h.Short > 0 {
+			short = fmt.Sprintf(", the pool is %d pages short", h.Short)
+		}
+		return fmt.Errorf("%w: the server was to have %s pages and has %s (%s)%s", experiment.ErrStop, a.pages, lab.Pages(h.PageKB), h.Proof, short)
+	}
+	x.saw(fmt.Sprintf("%s (%s)", lab.Pages(h.PageKB), h.Proof))
+	return nil
+}
+
+// reload brings a value into force without a restart, and waits until new sessions
+// have it.
+func (x *stand) reload(ctx context.Context, p experiment.Plan, a *arm) error {
+	x.s.showExperiment(func(e *ExperimentState) { e.Detail = "setting " + x.setting.Name + " = " + a.value })
+	x.changed = true
+	if err := x.alter(ctx, p.Name, a.set); err != nil {
+		return err
+	}
+	bounded, cancel := context.WithTimeout(ctx, reloadPatience)
+	defer cancel()
+	connect := x.s.connectAs(probes.SetupName)
+	for {
+		conn, err := connect(bounded)
+		if err == nil {
+			_, err = x.verify(bounded, conn, a)
+			_ = conn.Close(context.WithoutCancel(ctx))
+		}
+		if err == nil {
+			return nil
+		}
+		if sleep(bounded, serverPoll) != nil {
+			return errors.Join(ctx.Err(), err)
+		}
+	}
+}
+
+// alter writes settings into postgresql.auto.conf and has the configuration read
+// again. On a server that pgtlb did not make, what was is written down first.
+func (x *stand) alter(ctx context.Context, name string, set map[string]string) error {
+	conn, err := x.s.connectAs(probes.SetupName)(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	if x.ledger == nil && x.s.o.Mode != InLab {
+		l, err := newLedger(ctx, conn, name, x.o.RestartCmd, x.names())
+		if err == nil {
+			err = l.open(x.s.o.Store.Dir())
+		}
+		if err != nil {
+			return fmt.Errorf("%w: nothing was changed: %w", experiment.ErrStop, err)
+		}
+		x.ledger = l
+	}
+	// A setting that another arm has and this one does not goes back to what it was.
+	for _, n := range x.names() {
+		value, has := set[n]
+		var err error
+		switch {
+		case has:
+			err = alterSystem(ctx, conn, n, &value)
+		case x.ledger != nil:
+			err = alterSystem(ctx, conn, n, x.ledger.was(n))
+		default:
+			err = alterSystem(ctx, conn, n, nil)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return reloadConf(ctx, conn)
+}
+
+// names are the settings that the arms change.
+func (x *stand) names() []string {
+	all := map[string]string{}
+	for _, a := range x.arms {
+		maps.Copy(all, a.set)
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// alterSystem sets a setting in postgresql.auto.conf; nil takes it out.
+func alterSystem(ctx context.Context, conn *pgx.Conn, name string, value *string) error {
+	sql := "ALTER SYSTEM RESET " + settingIdentifier(name)
+	if value != nil {
+		sql = "ALTER SYSTEM SET " + settingIdentifier(name) + " = " + literal(*value)
+	}
+	if _, err := conn.Exec(ctx, sql); err != nil {
+		return fmt.Errorf("%s: %w", sql, err)
+	}
+	return nil
+}
+
+// settingIdentifier quotes the name of a setting, whose parts a dot divides.
+func settingIdentifier(name string) string {
+	return pgx.Identifier(strings.Split(name, ".")).Sanitize()
+}
+
+// literal quotes a text so that it is the same whatever standard_conforming_strings
+// is.
+func literal(s string) string {
+	quoted := "'" + strings.ReplaceAll(s, "'", "''") + "'"
+	if strings.Contains(s, `\`) {
+		return "E" + strings.ReplaceAll(quoted, `\`, `\\`)
+	}
+	return quoted
+}
+
+func reloadConf(ctx context.Context, conn *pgx.Conn) error {
+	if _, err := conn.Exec(ctx, "SELECT pg_reload_conf()"); err != nil {
+		return fmt.Errorf("having the server read its configuration again: %w", err)
+	}
+	return nil
+}
+
+// restartByCommand has the user's command restart the server, and returns once it
+// answers again and is another one than before.
+func (x *stand) restartByCommand(ctx context.Context) error {
+	connect := x.s.connectAs(probes.SetupName)
+	before, err := startOf(ctx, connect)
+	if err != nil {
+		return fmt.Errorf("%w: the server does not answer: %w", experiment.ErrStop, err)
+	}
+	if err := x.s.part(ctx); err != nil {
+		x.s.post(func() { x.s.notify(true, err.Error()) })
+	}
+	// A restart that is cut off in the middle would leave the server stopped: it is
+	// waited for, also where the experiment is being ended.
+	whole, cancel := context.WithTimeout(context.WithoutCancel(ctx), restartPatience)
+	defer cancel()
+	_, failed := lab.Shell(whole, x.o.RestartCmd)
+	bounded, cancel := context.WithTimeout(ctx, restartPatience)
+	defer cancel()
+	if failed != nil {
+		cancel() // one look whether it answers all the same
+	}
+	for {
+		now, err := startOf(context.WithoutCancel(ctx), connect)
+		switch {
+		case err == nil && (failed != nil || !now.Equal(before)):
+			err = x.s.join(ctx, x.s.o.Config)
+			if failed != nil {
+				err = errors.Join(fmt.Errorf("%w: --restart-cmd: %w", experiment.ErrStop, failed), err)
+			}
+			return err
+		case sleep(bounded, serverPoll) == nil:
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case failed != nil:
+			return fmt.Errorf("%w: --restart-cmd failed and the server does not answer: %w; %w", experiment.ErrStop, failed, err)
+		case err != nil:
+			return fmt.Errorf("%w: the server does not answer %v after --restart-cmd: %w", experiment.ErrStop, restartPatience, err)
+		default:
+			return errors.Join(fmt.Errorf("%w: --restart-cmd ended well, but the server was not restarted", experiment.ErrStop), x.s.join(ctx, x.s.o.Config))
+		}
+	}
+}
+
+// startOf asks a new session when the server was started.
+func startOf(ctx context.Context, connect func(context.Context) (*pgx.Conn, error)) (time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, reloadPatience)
+	defer cancel()
+	conn, err := connect(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	var at time.Time
+	if err := conn.QueryRow(ctx, "SELECT pg_postmaster_start_time()").Scan(&at); err != nil {
+		return time.Time{}, fmt.Errorf("asking when the server was started: %w", err)
+	}
+	return at, nil
+}
+
+// putBack gives the server the values that it had before. A lab that the
+// experiment had to itself is thrown away instead.
+func (x *stand) putBack(ctx context.Context) error {
+	if !x.changed {
+		return nil
+	}
+	if x.s.o.Mode == InLab {
+		return x.putLabBack(ctx)
+	}
+	if x.ledger == nil {
+		return nil // nothing was changed
+	}
+	conn, err := x.reach(ctx)
+	if err == nil {
+		err = x.ledger.undo(ctx, conn)
+		_ = conn.Close(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("putting the settings back: %w\n%s", err, strings.Join(x.ledger.advice(), "\n"))
+	}
+	if x.way == byRestart {
+		if err := x.restartByCommand(ctx); err != nil {
+			return fmt.Errorf("the settings are put back; restarting the server with them: %w", err)
+		}
+	}
+	return x.ledger.close()
+}
+
+// reach connects to a server that may just be starting.
+func (x *stand) reach(ctx context.Context) (*pgx.Conn, error) {
+	bounded, cancel := context.WithTimeout(ctx, restartPatience)
+	defer cancel()
+	for {
+		conn, err := x.s.connectAs(probes.SetupName)(bounded)
+		if err == nil || sleep(bounded, serverPoll) != nil {
+			return conn, err
+		}
+	}
+}
+
+// putLabBack is for the screen, where the lab goes on.
+func (x *stand) putLabBack(ctx context.Context) error {
+	over := false
+	x.s.query(func() { over = x.s.ending || x.s.o.Experiment != nil })
+	if over || !x.s.cluster.Running() {
+		return nil
+	}
+	if x.way == byReload {
+		return x.putLabSettingBack(ctx)
+	}
+	x.s.query(func() { x.s.st.Phase = Changing; x.s.steps.plan("stop", "start", "connect") })
+	return x.s.restartLab(ctx, x.s.cluster, lab.Change{Pages: x.before})
+}
+
+func (x *stand) putLabSettingBack(ctx context.Context) error {
+	conn, err := x.s.connectAs(probes.SetupName)(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	if err := alterSystem(ctx, conn, x.setting.Name, nil); err != nil {
+		return err
+	}
+	return reloadConf(ctx, conn)
+}
