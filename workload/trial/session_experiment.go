@@ -114,7 +114,11 @@ func (s *Session) makeExperiment(ctx context.Context, x *experimenting) (err, un
 		e.Progress.Plan, e.Progress.Made, e.Progress.Left, e.Progress.Phase = j.Plan, j.Made, 0, ""
 		e.Detail = "putting the server back"
 	})
-	return err, x.stand.putBack(context.WithoutCancel(ctx))
+	undone = x.stand.putBack(context.WithoutCancel(ctx))
+	if c, cerr := CompareExperiment(s.o.Store, j, j.Plan.RepeatFailed); cerr == nil {
+		s.showExperiment(func(e *ExperimentState) { e.Result = &c })
+	}
+	return err, undone
 }
 
 // experimentOver takes note of the end of an experiment.
