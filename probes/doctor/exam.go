@@ -101,10 +101,7 @@ func Examine(s Snapshot) Exam {
 	}
 	for _, list := range [][]func(*Snapshot) Check{pagesChecks(), systemChecks(), serverChecks()} {
 		for _, check := range list {
-			c := check(&s)
-			// Arrays, never null, in JSON.
-			c.Fix, c.Undo = append([]string{}, c.Fix...), append([]string{}, c.Undo...)
-			e.Checks = append(e.Checks, c)
+			e.Checks = append(e.Checks, s.printed(check(&s)))
 		}
 	}
 	e.Verdict = verdict(&s, &e)

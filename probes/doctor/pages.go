@@ -17,7 +17,8 @@ type Pages struct {
 	Free      Free          `json:"free"`
 	Boot      []PoolSetting `json:"boot,omitempty"` // what sets the pools at a boot, in the order in which it takes effect
 	BootTools BootTools     `json:"boot_tools"`
-	Unit      *Service      `json:"unit,omitempty"` // of the server; nil where it runs in none
+	Unit      *Service      `json:"unit,omitempty"`    // of the server; nil where it runs in none
+	Program   *Program      `json:"program,omitempty"` // of the server; nil where its processes are not seen
 	Lock      Lock          `json:"lock"`
 	Cgroup    Cgroup        `json:"cgroup"`
 	// Holders are nil where the processes cannot be listed.
@@ -49,6 +50,7 @@ func lookAtPages(s *Snapshot, w Wanted, postmaster int) {
 	p.Boot, p.BootTools = lookAtBoot(f)
 	p.Cgroup = lookAtCgroup(f, postmaster)
 	p.Unit = lookAtUnit(f, p.Cgroup)
+	p.Program = lookAtProgram(f, postmaster)
 	p.Lock = lookAtLock(f, postmaster)
 	p.Start = lookAtStart(f, w.Log)
 	roots := w.Tree.Roots()

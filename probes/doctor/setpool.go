@@ -3,6 +3,8 @@ package doctor
 import (
 	"fmt"
 	"strings"
+
+	"pgtlb/probes"
 )
 
 // poolFile is where sysfs takes the size of a pool.
@@ -116,25 +118,15 @@ func growPool(s *Snapshot, pageKB, n int) (do, undo []string) {
 	return do, append(undo, unkeep...)
 }
 
-// restart is the command that starts the server anew.
-func (s *Snapshot) restart() []string {
-	switch {
-	case s.Server == nil:
-		return nil
-	case s.inPod():
-		return []string{"# delete the server's pod, so that it starts anew"}
-	case s.Pages.Unit != nil:
-		return []string{"systemctl restart " + s.Pages.Unit.Name}
-	case s.Server.Info.DataDir != "":
-		return []string{"pg_ctl restart -D " + quote(s.Server.Info.DataDir)}
+// quote makes one word for the shell of a path or name that came from elsewhere,
+// without what a terminal would act on.
+func quote(word string) string {
+	word = probes.Clean(word)
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-@:+,%=", r)
 	}
-	return []string{"# restart the server"}
-}
-
-// quote makes one word of a path for the shell.
-func quote(path string) string {
-	if strings.ContainsAny(path, " '\"$`\\&;()<>|*?[]#~!") {
-		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
+		return word
 	}
-	return path
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
