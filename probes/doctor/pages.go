@@ -150,12 +150,12 @@ func (s *Snapshot) poolsKB() uint64 {
 // inContainer tells whether pgtlb itself runs in a container, where the files of
 // the machine's configuration are not to be seen.
 func (s *Snapshot) inContainer() bool {
-	return strings.Contains(s.Host.Virtual, "container") || s.Pages.Kernel.Kubernetes
+	return s.System.Place.Container != "" || strings.Contains(s.Host.Virtual, "container") || s.Pages.Kernel.Kubernetes
 }
 
 // inPod tells whether the server runs in a pod of Kubernetes.
 func (s *Snapshot) inPod() bool {
-	return s.Pages.Kernel.Kubernetes || strings.Contains(s.Host.Virtual, "kubepods") || strings.Contains(s.Pages.Cgroup.Path, "kubepods")
+	return s.Pages.Kernel.Kubernetes || s.System.Place.Container == "kubernetes" || strings.Contains(s.Host.Virtual, "kubepods") || strings.Contains(s.Pages.Cgroup.Path, "kubepods")
 }
 
 // unreadReason is why a source could not be read; empty where it was.

@@ -126,7 +126,7 @@ func noPostmaster(s *Snapshot, c *Check) bool {
 // those that take it back. Each setting is "name=value".
 func persistent(s *Snapshot, file string, settings ...string) (fix, undo []string) {
 	path := "/etc/sysctl.d/" + file
-	if s.System.Place.Container != "" {
+	if s.inContainer() {
 		fix = append(fix, "# on the container's host:")
 		undo = append(undo, "# on the container's host:")
 	}

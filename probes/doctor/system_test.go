@@ -107,7 +107,8 @@ func TestSystemMachines(t *testing.T) {
 	for id, statuses := range seen {
 		good := statuses[OK] || statuses[NotHere]
 		bad := statuses[Warn] || statuses[Fail] || statuses[Unknown]
-		if !good || !bad {
+		informs := id == "settings_overrides" // and cannot be hidden
+		if !good || !bad && !informs {
 			t.Errorf("%s is seen one way only: %v", id, statuses)
 		}
 	}
