@@ -37,7 +37,7 @@ func TestMachines(t *testing.T) {
 		},
 		"short-pool": { // 556 needed, 512 made
 			"huge_pages":       {Fail, "FELL BACK to pages of 4 kB … 44 pages of 2 MB short: 556 pages", "sysctl -w vm.nr_hugepages=556", "sysctl -w vm.nr_hugepages=512"},
-			"huge_pages_mode":  {Warn, "fell back without a word", `psql -h /run/postgresql -p 5432 -U postgres -d postgres -c "ALTER SYSTEM SET huge_pages = 'on'"`, `psql -c "ALTER SYSTEM RESET huge_pages"`},
+			"huge_pages_mode":  {Warn, "fell back without a word", `psql -h /run/postgresql -p 5432 -U postgres -d postgres -c "ALTER SYSTEM SET huge_pages = 'on'"`, `psql -h /run/postgresql -p 5432 -U postgres -d postgres -c "ALTER SYSTEM RESET huge_pages"`},
 			"pool_size":        {Fail, "556 pages of 2 MB (1.09 GB) needed, 512 available … 44 short … shared_buffers of 1 GB alone would be 512", "-", ""},
 			"pool_idle":        {Warn, "1 GB reserved in the pool is used by nobody … once the pool is large enough", "-", ""},
 			"pool_persistence": {OK, "/etc/sysctl.conf:2 sets 512", "-", ""},
@@ -54,7 +54,7 @@ func TestMachines(t *testing.T) {
 			"pool_persistence": {OK, "/proc/cmdline sets 10 pages of 1 GB", "-", ""},
 		},
 		"almost-empty": {
-			"last_page": {Warn, "of the last page are free", `psql -h /run/postgresql -p 5432 -U postgres -d postgres -c "ALTER SYSTEM SET shared_buffers = '4989MB'"`, `psql -c "ALTER SYSTEM RESET shared_buffers"`},
+			"last_page": {Warn, "of the last page are free", `psql -h /run/postgresql -p 5432 -U postgres -d postgres -c "ALTER SYSTEM SET shared_buffers = '4989MB'"`, `psql -h /run/postgresql -p 5432 -U postgres -d postgres -c "ALTER SYSTEM RESET shared_buffers"`},
 		},
 		"numa-uneven": {
 			"pool_nodes": {Warn, "node 0 has 1,100 pages, 0 free (300 MB of other memory free); node 1 has 3,200", "echo 2150 > /sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages", "echo 1100 > /sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages"},
