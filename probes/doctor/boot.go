@@ -300,6 +300,9 @@ func checkPersistence(s *Snapshot) Check {
 	if d.asked == "off" {
 		want = 0
 	}
+	if s.coming(d).any() {
+		want = max(want, d.pool.Persistent()) // the next start may need all of it
+	}
 	switch {
 	case d.pool.Persistent() == 0 && atBoot == 0:
 		c.Status, c.Found = NotHere, "there is no pool and nothing sets one at a boot"

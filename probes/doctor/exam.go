@@ -81,6 +81,9 @@ type HugePages struct {
 	Free      int `json:"pool_free"`
 	Reserved  int `json:"pool_reserved"`
 	Shortfall int `json:"shortfall"` // pages the pool lacks for the server to start on it
+	// Waits are the settings of shared memory that wait for a restart: Needed and
+	// Shortfall are for the values that the server runs with.
+	Waits []string `json:"waits_for_restart,omitempty"`
 }
 
 // Found tells whether a check warns or fails.

@@ -123,7 +123,7 @@ func (s *Snapshot) adviseGot(c *Check, pageKB, want, missing int) {
 	if want > s.mostPages(pageKB, false) {
 		c.Found += fmt.Sprintf("; the machine cannot spare so much (%s): lower the setting", s.rule())
 		most := s.mostPages(pageKB, false)
-		if d := s.demand(); d.pageKB == pageKB && d.need > 0 {
+		if d := s.demand(); d.pageKB == pageKB && d.need > 0 && !s.coming(d).any() {
 			most = min(most, d.need)
 		}
 		c.Fix, c.Undo = keepPool(s, pageKB, most)

@@ -116,18 +116,23 @@ func checkRAM(s *Snapshot) Check {
 	if m.AvailableKB < m.TotalKB/20 {
 		c.Status = Fail
 	}
+	keep := s.keepsPool()
 	for _, p := range s.Host.Pools {
-		if spare := p.Available() - s.demand().wants(p.PageKB); spare > 0 {
+		if spare := p.Available() - s.demand().wants(p.PageKB); spare > 0 && keep == "" {
 			do, undo := shrinkPool(s, p.PageKB, p.Persistent()-spare)
 			c.Fix, c.Undo = append(c.Fix, do...), append(c.Undo, undo...)
 		}
 	}
 	c.Takes = TakesNothing
-	if len(c.Fix) == 0 {
+	switch {
+	case len(c.Fix) > 0:
+		c.Found += fmt.Sprintf("; %s of the pools are used by nobody", memory(idle))
+	case keep != "" && idle > 0:
+		c.Found += fmt.Sprintf("; %s of the pools are free: %s", memory(idle), keep)
+		c.Takes = ""
+	default:
 		c.Found += "; the pools are in use, so a smaller shared_buffers is what gives memory back"
 		c.Takes = TakesRestart
-	} else {
-		c.Found += fmt.Sprintf("; %s of the pools are used by nobody", memory(idle))
 	}
 	return c
 }

@@ -37,22 +37,25 @@ func lookAtProgram(f files, postmaster int) *Program {
 		}
 	}
 	status, _ := f.text(proc + "/status")
-	if s, ok := parseStatus(status); ok {
-		passwd, _ := f.text("/etc/passwd")
-		p.Owner = accountName(passwd, s.UID)
+	for line := range strings.Lines(status) {
+		uids, ok := strings.CutPrefix(line, "Uid:")
+		if u := strings.Fields(uids); ok && len(u) > 1 { // real, effective, …
+			passwd, _ := f.text("/etc/passwd")
+			p.Owner = accountName(passwd, u[1])
+		}
 	}
 	return p
 }
 
 // accountName is the name of an account in /etc/passwd; sudo takes "#26" for one
 // that has none there.
-func accountName(passwd string, uid int) string {
+func accountName(passwd, uid string) string {
 	for line := range strings.Lines(passwd) {
-		if f := strings.Split(line, ":"); len(f) > 2 && f[2] == strconv.Itoa(uid) {
+		if f := strings.Split(line, ":"); len(f) > 2 && f[2] == uid {
 			return probes.Clean(f[0])
 		}
 	}
-	return "#" + strconv.Itoa(uid)
+	return "#" + probes.Clean(uid)
 }
 
 // wrongLines are the lines of the configuration files with which the server would

@@ -90,7 +90,7 @@ func TestProgramOfThePostmaster(t *testing.T) {
 	if p := s.Pages.Program; p == nil || p.Dir != "/usr/lib/postgresql/15/bin" || p.Owner != "#26" || p.CtlCluster {
 		t.Errorf("%+v", p)
 	}
-	if got := accountName("root:x:0:0::/:/bin/sh\npostgres:x:26:26::/:/bin/sh\n", 26); got != "postgres" {
+	if got := accountName("root:x:0:0::/:/bin/sh\npostgres:x:26:26::/:/bin/sh\n", "26"); got != "postgres" {
 		t.Errorf("%q", got)
 	}
 }

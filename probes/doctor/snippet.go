@@ -40,6 +40,7 @@ type snippetFacts struct {
 	service   string // unit of the server
 	privateKB uint64 // what the server takes besides, estimated
 	oldPages  int    // of the pool now
+	waits     string // what waits for a restart, as a line of comment; else empty
 }
 
 // Snippet writes the configuration that makes the huge pages which the server needs,
@@ -53,7 +54,7 @@ func Snippet(e Exam, kind string) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("writing the %s snippet: %w", kind, err)
 		}
-		return s.write(f), nil
+		return f.waits + s.write(f), nil
 	}
 	return "", fmt.Errorf("no snippet is called %q: choose one of %s", kind, strings.Join(SnippetKinds(), ", "))
 }
@@ -72,6 +73,9 @@ func factsForSnippet(e Exam) (snippetFacts, error) {
 	}
 	if f.service == "" {
 		f.service = "postgresql.service"
+	}
+	if len(h.Waits) > 0 {
+		f.waits = "# For the running values only: " + strings.Join(h.Waits, ", ") + " will change with a restart, and the number with it.\n"
 	}
 	f.privateKB = privateKB(e.Bill.MaxConnections)
 	return f, nil
