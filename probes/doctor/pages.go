@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -40,7 +41,7 @@ type ServerMemory struct {
 	PrivateKB uint64 `json:"private_kb"` // RssAnon of the clients
 }
 
-func lookAtPages(s *Snapshot, w Wanted, postmaster int) {
+func lookAtPages(ctx context.Context, s *Snapshot, w Wanted, postmaster int) {
 	f := files{s, w.Tree}
 	p := &s.Pages
 	p.Memory = lookAtMemory(f)
@@ -53,17 +54,23 @@ func lookAtPages(s *Snapshot, w Wanted, postmaster int) {
 	p.Program = lookAtProgram(f, postmaster)
 	p.Lock = lookAtLock(f, postmaster)
 	p.Start = lookAtStart(f, w.Log)
+	if ctx.Err() != nil { // what follows walks over all processes
+		return
+	}
 	roots := w.Tree.Roots()
 	if use, err := probes.HugetlbHolders(roots); err != nil {
 		s.unread("processes with huge pages", err)
 	} else {
 		p.Holders = &use
 	}
+	if ctx.Err() != nil {
+		return
+	}
 	var err error
 	if p.Clusters, err = probes.FindClusters(roots); err != nil && !errors.Is(err, probes.ErrUnavailable) {
 		s.unread("PostgreSQL servers of this machine", err)
 	}
-	if postmaster != 0 {
+	if postmaster != 0 && ctx.Err() == nil {
 		p.Processes = lookAtProcesses(s, roots, postmaster)
 	}
 }

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -31,12 +32,12 @@ type System struct {
 
 // lookAtSystem reads the facts below the tree. postmaster is 0 where no server runs
 // or is asked.
-func lookAtSystem(s *Snapshot, w Wanted, postmaster int) {
+func lookAtSystem(ctx context.Context, s *Snapshot, w Wanted, postmaster int) {
 	f, sys := files{s, w.Tree}, &s.System
 	sys.Sysctls = lookAtSysctls(f)
 	sys.Commit = lookAtCommit(f)
 	sys.Events, sys.UptimeS = lookAtEvents(f)
-	sys.Processes = lookAtEveryProcess(f, postmaster)
+	sys.Processes = lookAtEveryProcess(ctx, f, postmaster)
 	sys.OOM = lookAtOOM(f, s.Pages.Unit)
 	sys.Limits = lookAtLimits(f, postmaster)
 	sys.Tasks = lookAtTasks(f, postmaster)
@@ -45,7 +46,7 @@ func lookAtSystem(s *Snapshot, w Wanted, postmaster int) {
 	sys.Logind = lookAtLogind(f)
 	sys.Account = lookAtAccount(f, sys.Processes.Postmaster)
 	sys.Place = lookAtPlace(f)
-	if w.Tree.Path() == "/" { // of another tree there is no kernel to ask
+	if w.Tree.Path() == "/" && ctx.Err() == nil { // of another tree there is no kernel to ask
 		sys.Perf = askPerf(f, postmaster)
 	}
 }
