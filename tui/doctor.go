@@ -184,7 +184,7 @@ func (d *doctorScreen) drawDetail(c *canvas, r rect, e *doctor.Exam, en doctorEn
 func detailLines(e *doctor.Exam, en doctorEntry, w int) []para {
 	var out []para
 	if en.check == nil {
-		for _, l := range e.Bill.Lines() {
+		for _, l := range e.Bill.Lines(w) {
 			for _, part := range codeLines(l, w) {
 				out = append(out, para{part, stPlain})
 			}

@@ -64,6 +64,8 @@ func (x *experimentScreen) hints(e *trial.ExperimentState) []hint {
 		return []hint{{"↑↓", "select", 1}, {"enter", "change, start", 0}, {"esc", "close", 0}}
 	case e.Gate != nil:
 		return []hint{{"enter", "as planned", 0}, {"m", "as many as it takes", 0}, {"n", "end it", 0}}
+	case e.Over && e.Result != nil:
+		return []hint{{"enter", "result", 0}, {"↑↓", "scroll", 2}, {"n", "new one", 1}, {"esc", "close", 0}}
 	case e.Over:
 		return []hint{{"↑↓", "scroll", 2}, {"n", "new one", 0}, {"esc", "close", 0}}
 	case x.ending:
@@ -89,6 +91,8 @@ func (x *experimentScreen) key(m *Model, k string) (overlay, tea.Cmd) {
 		x.ending = false
 	case k == "esc" || k == "x" || k == "q":
 		return nil, nil
+	case k == "enter" && e.Result != nil:
+		return newResult(e.Result), nil
 	case k == "n" && e.Over:
 		x.again, x.form = true, newForm(m.st)
 	case k == "up" || k == "k":
@@ -213,6 +217,8 @@ func (x *experimentScreen) headParas(e *trial.ExperimentState, now time.Time) []
 		out = append(out, para{count + ". It ended before its time: " + e.Err, stBad})
 	case e.Over && e.Interrupted:
 		out = append(out, para{count + ". It was ended; pgtlb experiment --resume " + p.Plan.Name + " goes on.", stWarn})
+	case e.Over && e.Result != nil:
+		out = append(out, para{count + ". " + e.Result.Sentence, verdictStyle(e.Result.Verdict)})
 	case e.Over:
 		out = append(out, para{count + ". pgtlb compare " + p.Plan.Name + " prints the result, pgtlb report " + p.Plan.Name + " writes the report.", stGood})
 	default:

@@ -145,7 +145,7 @@ func goldens() []golden {
 }
 
 func TestGoldenScreens(t *testing.T) {
-	for _, g := range slices.Concat(goldens(), experimentGoldens()) {
+	for _, g := range slices.Concat(goldens(), experimentGoldens(), doctorGoldens()) {
 		for _, size := range [][2]int{{120, 40}, {80, 24}} {
 			w, h := size[0], size[1]
 			name := fmt.Sprintf("%s-%dx%d", g.name, w, h)

@@ -101,10 +101,11 @@ func Run(ctx context.Context, engine Engine, opts Options) error {
 	return nil
 }
 
-// framesPerSecond is how soon a key shows. The library wakes that often, also when
-// nothing has changed, and each time costs 0.1 to 0.4 ms of CPU time in a virtual
-// machine: at 30 more than reading 200 backends.
-const framesPerSecond = 5
+// framesPerSecond is how soon a key shows: after 83 ms at most, which a person
+// takes for at once. The library wakes that often, also when nothing has changed, and
+// each time costs 0.1 to 0.4 ms of CPU time in a virtual machine: at 30 more than
+// reading 200 backends.
+const framesPerSecond = 12
 
 func programOptions(opts Options) []tea.ProgramOption {
 	list := []tea.ProgramOption{

@@ -15,6 +15,7 @@ import (
 	"pgtlb/probes"
 	"pgtlb/workload"
 	"pgtlb/workload/experiment"
+	"pgtlb/workload/script"
 	"pgtlb/workload/trial"
 )
 
@@ -29,7 +30,9 @@ type experimentFlags struct {
 
 	vary, scenario, pairs, order, detect, margin string
 	params                                       []string
+	protocol                                     string
 	jobs                                         int
+	rate                                         float64
 	measure, settle, limit                       time.Duration
 	seed                                         int64
 	background, restart                          string
@@ -99,6 +102,8 @@ func (e *experimentFlags) addFlags(cmd *cobra.Command) {
 	f.StringVar(&e.scenario, "scenario", "point-select", "scenario that each step runs")
 	f.StringArrayVar(&e.params, "param", nil, "parameter of the scenario, name=value; may be repeated")
 	f.IntVarP(&e.jobs, "jobs", "j", 0, "threads that drive the clients (default: half of the CPUs)")
+	f.StringVarP(&e.protocol, "protocol", "M", "", "protocol: simple, extended or prepared (default: the scenario's own)")
+	f.Float64VarP(&e.rate, "rate", "R", 0, "transactions per second of all clients; 0 is as many as they can")
 	f.StringVar(&e.pairs, "pairs", strconv.Itoa(defaultPairs), "runs of each value, or auto for as many as --detect takes, 30 at most")
 	f.DurationVar(&e.measure, "measure", 25*time.Second, "length of the measured part of each step")
 	f.DurationVar(&e.settle, "settle", 2*time.Second, "pause between reading the data in and connecting the clients")
@@ -185,9 +190,19 @@ func (e *experimentFlags) what(o *trial.LabOptions) (workload.Load, error) {
 	if err != nil {
 		return w, err
 	}
-	if e.jobs < 0 {
+	switch {
+	case e.jobs < 0:
 		return w, fmt.Errorf("--jobs %d: there must be at least 1", e.jobs)
+	case !(e.rate >= 0):
+		return w, fmt.Errorf("--rate %v: it is a number of transactions per second", e.rate)
+	case e.protocol != "":
+		mode, err := script.ParseMode(e.protocol)
+		if err != nil {
+			return w, fmt.Errorf("--protocol %s: write simple, extended or prepared", e.protocol)
+		}
+		w.Mode = &mode
 	}
+	w.Rate = e.rate
 	if err := addParams(w.Values, e.params); err != nil {
 		return w, err
 	}
@@ -284,6 +299,9 @@ func (a *app) resumed(ctx context.Context, now *experimentFlags, args []string) 
 	if err != nil {
 		return fmt.Errorf("--resume %w", err)
 	}
+	if len(j.Plan.Arguments) == 0 {
+		return fmt.Errorf("--resume %s: it was begun on the screen with scripts of its own, which are not kept: begin it there again", j.Plan.Name)
+	}
 	var e experimentFlags
 	cmd := a.experimentCommand(&e)
 	if err := cmd.ParseFlags(j.Plan.Arguments); err != nil {
@@ -303,6 +321,10 @@ func (a *app) resumed(ctx context.Context, now *experimentFlags, args []string) 
 	e.asJSON, e.lab.yes, e.allowLoad = now.asJSON, now.lab.yes || e.lab.yes, now.allowLoad || e.allowLoad
 	e.repeatFailed = now.repeatFailed || e.repeatFailed
 	j.Plan.RepeatFailed = e.repeatFailed
+	if failed, left := j.Unmade(); len(left) == 0 && (len(failed) == 0 || !e.repeatFailed) {
+		_, _ = fmt.Fprintf(a.err, "experiment %s: nothing is left to be made\n", j.Plan.Name)
+		return a.experimentResult(&e, store, j)
+	}
 	_, _ = fmt.Fprintf(a.err, "going on with experiment %s\n", j.Plan.Name)
 	return a.experimented(ctx, &e, args, j)
 }

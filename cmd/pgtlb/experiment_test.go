@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"pgtlb/workload/experiment"
+	"pgtlb/workload/lab"
 	"pgtlb/workload/trial"
 )
 
@@ -135,6 +136,32 @@ func TestExperimentRefusals(t *testing.T) {
 	box.nothingLeft()
 }
 
+// TestExperimentsOfTheScreenCanBeGoneOnWith: the arguments that the session writes for
+// them are the verb's.
+func TestExperimentsOfTheScreenCanBeGoneOnWith(t *testing.T) {
+	var e experimentFlags
+	cmd := (&app{args: []string{"experiment"}}).experimentCommand(&e)
+	args := []string{"--vary", "huge_pages=4kB,2MB", "--scenario", "point-select", "-c", "4", "--measure", "25s", "--warmup", "auto", "--settle", "0s",
+		"--pairs", "6", "--order", "abba", "--seed", "1", "--random-seed", "7", "--detect", "3", "--margin", "1", "--step-limit", "10m0s", "--param", "rows=2000",
+		"-j", "1", "-M", "simple", "-R", "100", "--background-cmd", "true", "--restart-cmd", "x", "--lab", "--pg-bindir", "/b", "--pages", "4kB",
+		"--shared-buffers", "32MB", "--os-user", "postgres", "--reserve", "--set", "jit=on", "--allow-load", "-h", "/s", "-p", "5432", "-U", "u", "-d", "db"}
+	if err := cmd.ParseFlags(args); err != nil || len(cmd.Flags().Args()) > 0 {
+		t.Fatal(err, cmd.Flags().Args())
+	}
+	p, err := e.plan(&app{args: []string{"experiment"}})
+	if err != nil || p.Detect != 0.03 || p.Margin != 0.01 || p.Limit != 10*time.Minute {
+		t.Errorf("%+v %v", p, err)
+	}
+	w, err := e.what(&trial.LabOptions{Cluster: lab.Options{Settings: map[string]string{}}})
+	if err == nil {
+		t.Error("a table of 0 rows is taken")
+	}
+	w, err = e.what(&trial.LabOptions{Rows: 1, Seed: e.lab.seed, Cluster: lab.Options{Settings: map[string]string{}}})
+	if err != nil || w.Values["rows"] != 2000 || w.Clients != 4 || w.Threads != 1 || w.Rate != 100 || w.Mode == nil || w.Seed != 7 {
+		t.Errorf("%+v %v", w, err)
+	}
+}
+
 // TestExperimentKilled: kill -9 in the middle leaves the finished steps, and going
 // on makes the others.
 func TestExperimentKilled(t *testing.T) {
@@ -170,6 +197,13 @@ func TestExperimentKilled(t *testing.T) {
 		t.Fatalf("exit code %d\n%s%s", got.code, got.err, got.out)
 	}
 	again := box.check(4)
+	if got := box.run("experiment", "--resume", again.Plan.Name, "--json"); got.code != exitDone || !strings.Contains(got.err, "nothing is left to be made") ||
+		!strings.Contains(got.out, `"left":0`) || !strings.Contains(got.out, `"metric":"tps"`) {
+		t.Errorf("exit code %d\n%s%s", got.code, got.err, got.out)
+	}
+	if got := box.run("experiment", "--list"); got.code != exitDone || !strings.Contains(got.out, again.Plan.Name) || !strings.Contains(got.out, "4 of 4") {
+		t.Errorf("exit code %d\n%s%s", got.code, got.err, got.out)
+	}
 	if again.Made[0].Run != first[0].Run || again.Made[1].Run != first[1].Run {
 		t.Errorf("the steps made before: %+v, were %+v", again.Made[:2], first)
 	}

@@ -193,11 +193,7 @@ func (a *app) experimentEnded(ctx context.Context, e *experimentFlags, store *tr
 	if readErr != nil {
 		return errors.Join(err, readErr)
 	}
-	if e.asJSON {
-		err = errors.Join(err, a.encodeExperiment(store, j))
-	} else {
-		err = errors.Join(err, a.writeExperiment(store, j))
-	}
+	err = errors.Join(err, a.experimentResult(e, store, j))
 	if err == nil && notYet(j) == "" {
 		_, _ = fmt.Fprintf(a.err, "pgtlb compare %s prints this again, pgtlb report %s -o report.html writes the report\n", j.Plan.Name, j.Plan.Name)
 	}
@@ -216,6 +212,14 @@ func (a *app) experimentEnded(ctx context.Context, e *experimentFlags, store *tr
 		return &exitError{exitNo, fmt.Errorf("%d of %d steps failed; %s --repeat-failed makes them again", len(failed), len(j.Plan.Steps()), goOn)}
 	}
 	return nil
+}
+
+// experimentResult prints what was found.
+func (a *app) experimentResult(e *experimentFlags, store *trial.Store, j *experiment.Journal) error {
+	if e.asJSON {
+		return a.encodeExperiment(store, j)
+	}
+	return a.writeExperiment(store, j)
 }
 
 // writeExperiment prints what the arms show against the first, once there is a run of

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -60,7 +59,7 @@ func WriteText(w io.Writer, e Exam, all bool) error {
 	if len(apart) > 0 {
 		b.WriteString(wrapped("does not arise here (--all says why): "+strings.Join(apart, "; "), label(NotHere), indent) + "\n")
 	}
-	if lines := e.Bill.Lines(); len(lines) > 0 {
+	if lines := e.Bill.Lines(textWidth); len(lines) > 0 {
 		b.WriteString("\n" + strings.Join(lines, "\n") + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
@@ -164,37 +163,72 @@ func wrapped(text, head, rest string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Lines are the page bill as a table with its heading; none where nothing is known.
-func (b Bill) Lines() []string {
+// Lines are the page bill as a table of at most w columns with its heading; none
+// where nothing is known. What does not fit is left out from the right.
+func (b Bill) Lines(w int) []string {
 	if len(b.Sizes) == 0 {
 		return nil
 	}
-	var s strings.Builder
-	t := tabwriter.NewWriter(&s, 0, 0, 3, ' ', tabwriter.AlignRight)
-	head := "pages\teach backend"
-	if b.Backends > 0 {
-		head += fmt.Sprintf("\tnow (%d)", b.Backends)
+	columns := b.columns()
+	table := aligned(columns)
+	for len(table[0]) > w && len(columns) > 2 {
+		columns = columns[:len(columns)-1]
+		table = aligned(columns)
 	}
-	_, _ = fmt.Fprintf(t, "%s\tmax_connections (%d)\tpool\tunused of it\t\n", head, b.MaxConnections)
-	mem := func(kb float64) string { return probes.Memory(kb) }
-	for _, r := range b.Sizes {
-		row := mem(float64(r.PageKB)) + "\t" + mem(r.PerBackendKB)
-		if b.Backends > 0 {
-			row += "\t" + mem(r.NowKB)
-		}
-		pool, slack := "-", "-"
-		if r.Pages > 0 {
-			pool, slack = fmt.Sprintf("%d pages, %s", r.Pages, mem(float64(r.PoolKB))), mem(float64(r.SlackKB))
-		}
-		_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%s\t\n", row, mem(r.MaxKB), pool, slack)
-	}
-	_ = t.Flush() // into memory
-	lines := []string{"Page bill: page tables once every backend has touched all " + mem(float64(b.SharedMemoryKB)) + " of shared memory (computed)"}
-	for l := range strings.Lines(s.String()) {
-		lines = append(lines, strings.TrimRight(l, " \n"))
-	}
+	lines := strings.Split(wrapped("Page bill: page tables once every backend has touched all "+probes.Memory(float64(b.SharedMemoryKB))+" of shared memory (computed)", "", ""), "\n")
+	lines = append(lines, table...)
 	if b.PageTablesKB != nil {
-		lines = append(lines, "measured now: "+mem(float64(*b.PageTablesKB))+" of page tables in all processes of the server")
+		lines = append(lines, "measured now: "+probes.Memory(float64(*b.PageTablesKB))+" of page tables in all processes of the server")
 	}
 	return lines
+}
+
+// columns are the columns of the bill, the most wanted first, each with its title.
+func (b Bill) columns() [][]string {
+	column := func(title string, cell func(BillRow) string) []string {
+		out := []string{title}
+		for _, r := range b.Sizes {
+			out = append(out, cell(r))
+		}
+		return out
+	}
+	pool := func(text func(BillRow) string) func(BillRow) string {
+		return func(r BillRow) string {
+			if r.Pages == 0 {
+				return "-"
+			}
+			return text(r)
+		}
+	}
+	out := [][]string{
+		column("pages", func(r BillRow) string { return probes.Memory(float64(r.PageKB)) }),
+		column("each backend", func(r BillRow) string { return probes.Memory(r.PerBackendKB) }),
+	}
+	if b.Backends > 0 {
+		out = append(out, column(fmt.Sprintf("%d now", b.Backends), func(r BillRow) string { return probes.Memory(r.NowKB) }))
+	}
+	return append(out,
+		column(fmt.Sprintf("%d (max_connections)", b.MaxConnections), func(r BillRow) string { return probes.Memory(r.MaxKB) }),
+		column("pool", pool(func(r BillRow) string {
+			return probes.Plural(r.Pages, "page") + ", " + probes.Memory(float64(r.PoolKB))
+		})),
+		column("unused of it", pool(func(r BillRow) string { return probes.Memory(float64(r.SlackKB)) })))
+}
+
+// aligned writes columns beside each other, their cells to the right.
+func aligned(columns [][]string) []string {
+	out := make([]string, len(columns[0]))
+	for i, cells := range columns {
+		w := 0
+		for _, c := range cells {
+			w = max(w, len(c))
+		}
+		if i > 0 {
+			w += 3
+		}
+		for j, c := range cells {
+			out[j] += fmt.Sprintf("%*s", w, c)
+		}
+	}
+	return out
 }

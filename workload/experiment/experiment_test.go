@@ -342,3 +342,19 @@ func TestBadPlansAreRefused(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestUnmade(t *testing.T) {
+	j := &Journal{Plan: plan(1, "a", "b")}
+	steps := j.Plan.Steps()
+	again := steps[1]
+	again.Repeat = true
+	j.Made = []Made{{Step: steps[0], State: Done, Run: "r1"}, {Step: steps[1], State: Hung}, {Step: steps[2], State: Failed}}
+	failed, left := j.Unmade()
+	if len(failed) != 2 || len(left) != 1 || left[0] != steps[3] || j.Repeated() {
+		t.Errorf("%+v %+v", failed, left)
+	}
+	j.Made = append(j.Made, Made{Step: again, State: Done, Run: "r2"})
+	if failed, _ := j.Unmade(); len(failed) != 1 || failed[0].Step != steps[2] || !j.Repeated() {
+		t.Errorf("%+v", failed)
+	}
+}

@@ -45,7 +45,7 @@ func TestRatioComesFromTotals(t *testing.T) {
 		return probes.Frame{Elapsed: time.Second, Values: map[probes.Key]probes.Value{
 			{ID: probes.DTLBLoads}:      {V: loads, Delta: loads},
 			{ID: probes.DTLBLoadMisses}: {V: misses, Delta: misses},
-			{ID: probes.DTLBMissPct}:    {V: 100 * misses / loads, RunningPct: 80},
+			{ID: probes.DTLBMissPct}:    {V: 100 * misses / loads, Over: 100 * misses, Under: loads, RunningPct: 80},
 		}}
 	}
 	s := Summarize([]probes.Frame{frame(100, 10), frame(900, 9)})

@@ -34,6 +34,9 @@ type ExperimentState struct {
 	Checking bool
 	// Gate waits for AnswerGate; nil while nothing is asked.
 	Gate *experiment.Gate
+	// Result holds the arms against each other once it is over; nil while too little
+	// was made to be compared.
+	Result *Comparison
 	// Over is set once all is made or it has ended otherwise, and all is put back.
 	Over bool
 	// Interrupted tells that it was ended before its time; what was made is kept.

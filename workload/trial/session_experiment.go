@@ -1,9 +1,11 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"pgtlb/workload/experiment"
 )
@@ -43,17 +45,13 @@ func (s *Session) startExperiment(ctx context.Context, l *load, o ExperimentOpti
 	s.st.Experiment = &ExperimentState{Checking: true, Progress: experiment.Progress{Plan: o.Plan}}
 	working, cancel := context.WithCancel(ctx)
 	x := &experimenting{stand: &stand{s: s, o: o, load: l}, cancel: cancel, done: make(chan struct{}), answer: make(chan int, 1)}
-	err := s.mayExperiment(l)
-	if err != nil {
+	if err := s.mayExperiment(l, o.Measure); err != nil {
 		cancel()
 		s.experimentOver(nil, err)
 		return
 	}
 	before := l.what
-	s.exp, l.what.Duration = x, o.Measure
-	if o.Measure == 0 {
-		l.what.Duration = before.Duration
-	}
+	s.exp, l.what.Duration = x, cmp.Or(o.Measure, before.Duration)
 	ok := s.job(func() {
 		defer cancel()
 		err, undone := s.makeExperiment(working, x)
@@ -76,12 +74,14 @@ func (s *Session) startExperiment(ctx context.Context, l *load, o ExperimentOpti
 }
 
 // mayExperiment says why no experiment can be begun now.
-func (s *Session) mayExperiment(l *load) error {
+func (s *Session) mayExperiment(l *load, measure time.Duration) error {
 	switch {
 	case l == nil:
 		return errors.New("an experiment needs a load; on a server that pgtlb did not make that takes --allow-load")
 	case s.st.Phase != Ready:
 		return errors.New(s.notReady())
+	case measure <= 0 && l.what.Duration <= 0 && l.what.Transactions <= 0:
+		return errors.New("its steps need a length: how long each is measured")
 	}
 	for _, other := range s.loads {
 		if other.status != LoadStopped && other.status != LoadFailed {
@@ -103,7 +103,9 @@ func (s *Session) makeExperiment(ctx context.Context, x *experimenting) (err, un
 	if err != nil {
 		return err, nil
 	}
-	s.showExperiment(func(e *ExperimentState) { e.Checking, e.Progress.Plan, e.Progress.Made = false, j.Plan, j.Made })
+	s.showExperiment(func(e *ExperimentState) {
+		e.Checking, e.Progress = false, experiment.Progress{Plan: j.Plan, Made: j.Made, Of: len(j.Plan.Steps())}
+	})
 	err = experiment.Execute(ctx, j, x.stand, experiment.Hooks{
 		Report: func(p experiment.Progress) {
 			s.showExperiment(func(e *ExperimentState) { e.Progress, e.Detail = p, "" })
@@ -114,7 +116,11 @@ func (s *Session) makeExperiment(ctx context.Context, x *experimenting) (err, un
 		e.Progress.Plan, e.Progress.Made, e.Progress.Left, e.Progress.Phase = j.Plan, j.Made, 0, ""
 		e.Detail = "putting the server back"
 	})
-	return err, x.stand.putBack(context.WithoutCancel(ctx))
+	undone = x.stand.putBack(context.WithoutCancel(ctx))
+	if c, cerr := CompareExperiment(s.o.Store, j, j.Plan.RepeatFailed); cerr == nil {
+		s.showExperiment(func(e *ExperimentState) { e.Result = &c })
+	}
+	return err, undone
 }
 
 // experimentOver takes note of the end of an experiment.

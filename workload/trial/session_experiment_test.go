@@ -44,6 +44,22 @@ func TestExperimentByKey(t *testing.T) {
 	if e.Err != "" || e.Interrupted || len(e.Progress.Made) != 4 || e.Progress.Plan.Pairs != 1 || e.Gate != nil {
 		t.Errorf("%+v", e)
 	}
+	j, err := experiment.Open(x.store.Dir(), "last")
+	if err != nil || len(j.Left()) != 0 {
+		t.Fatal(err, j)
+	}
+	for _, want := range []string{"--vary bgwriter_delay=10ms,20ms", "--lab", "--measure 1s", "--param rows=2000", "--scenario point-select", "--shared-buffers 32MB"} {
+		if args := strings.Join(j.Plan.Arguments, " "); !strings.Contains(args, want) {
+			t.Errorf("%s is not among %s", want, args)
+		}
+	}
+	c, err := CompareExperiment(x.store, j, false)
+	if err != nil || !c.Paired || len(c.Arms) != 2 || c.Arms[0].Runs != 3 || c.Arms[1].Runs != 1 || c.Experiment != j.Plan.Name {
+		t.Errorf("%v %+v", err, c)
+	}
+	if arms, err := x.store.Arms([]string{j.Plan.Name}); err != nil || len(arms) != 2 || len(arms[0].Runs) != 3 {
+		t.Errorf("%v %+v", err, arms)
+	}
 	if got := x.setting("bgwriter_delay"); got != "200ms" {
 		t.Errorf("bgwriter_delay is %s", got)
 	}

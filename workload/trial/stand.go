@@ -72,6 +72,9 @@ func (x *stand) journal() (*experiment.Journal, error) {
 	if j := x.o.Resume; j != nil {
 		return j, j.GoOn()
 	}
+	if x.o.Plan.Arguments == nil {
+		x.s.query(func() { x.o.Plan.Arguments = x.arguments() })
+	}
 	return experiment.Create(x.s.o.Store.Dir(), x.o.Plan)
 }
 
