@@ -1,24 +1,12 @@
 package doctor
 
-import (
-	"fmt"
-
-	"pgtlb/probes"
-)
+import "fmt"
 
 // Commit is what /proc/meminfo says of promised memory and of swap, in kB.
 type Commit struct {
 	LimitKB    uint64 `json:"limit_kb"`     // CommitLimit: what mode 2 of overcommit allows
 	PromisedKB uint64 `json:"promised_kb"`  // Committed_AS: what processes may still come to use
 	SwapFreeKB uint64 `json:"swap_free_kb"` // of PageMemory.SwapKB
-}
-
-func lookAtCommit(f files) *Commit {
-	m, err := probes.ReadMeminfo(f.tree.Roots())
-	if err != nil || m.CommitLimit == nil || m.CommittedAS == nil || m.SwapFree == nil {
-		return nil // PageMemory has noted it
-	}
-	return &Commit{LimitKB: *m.CommitLimit, PromisedKB: *m.CommittedAS, SwapFreeKB: *m.SwapFree}
 }
 
 // ordinaryKB is the memory outside the huge page pools.

@@ -44,7 +44,7 @@ type ServerMemory struct {
 func lookAtPages(ctx context.Context, s *Snapshot, w Wanted, postmaster int) {
 	f := files{s, w.Tree}
 	p := &s.Pages
-	p.Memory = lookAtMemory(f)
+	p.Memory, s.System.Commit = lookAtMemory(f)
 	p.Kernel = lookAtKernel(f)
 	p.Nodes = lookAtNodes(f)
 	p.Free = lookAtFree(f)

@@ -55,7 +55,7 @@ func parseMount(text, on string) *Mount {
 	return m
 }
 
-// parseSizeKB reads a size as tmpfs writes it: "65536k", "2g", or bytes.
+// parseSizeKB reads a size as the kernel writes and takes it: "65536k", "2g", or bytes.
 func parseSizeKB(s string) (uint64, bool) {
 	digits := strings.TrimRight(s, "kKmMgG")
 	n, err := strconv.ParseUint(digits, 10, 53)

@@ -14,7 +14,7 @@ type System struct {
 	// Sysctls are kernel settings by their names for sysctl, as the files below
 	// /proc/sys say them: "vm.overcommit_memory" is "0".
 	Sysctls map[string]string `json:"sysctls,omitempty"`
-	Commit  *Commit           `json:"commit,omitempty"`
+	Commit  *Commit           `json:"commit,omitempty"` // read with Pages.Memory
 	Events  map[string]uint64 `json:"events,omitempty"` // counters of /proc/vmstat since the boot
 	// UptimeS is in seconds; 0 where it is not known.
 	UptimeS    float64    `json:"uptime_s,omitempty"`
@@ -35,7 +35,6 @@ type System struct {
 func lookAtSystem(ctx context.Context, s *Snapshot, w Wanted, postmaster int) {
 	f, sys := files{s, w.Tree}, &s.System
 	sys.Sysctls = lookAtSysctls(f)
-	sys.Commit = lookAtCommit(f)
 	sys.Events, sys.UptimeS = lookAtEvents(f)
 	sys.Processes = lookAtEveryProcess(ctx, f, postmaster)
 	sys.OOM = lookAtOOM(f, s.Pages.Unit)
