@@ -34,7 +34,7 @@ func TestTasksAreRaisedWhereTheyAreTight(t *testing.T) {
 func TestNoUnitNoDropIn(t *testing.T) {
 	s := &Snapshot{System: System{Logind: Logind{Systemd: true}}, Pages: Pages{Cgroup: Cgroup{Server: true, Path: "/user.slice/session-1.scope"}}}
 	fix, _ := limitFix(s, "x.conf", "LimitNOFILE", 7, "ulimit -n 7", "", "")
-	if !slices.Contains(fix, "ulimit -n 7") || has1(fix, "systemctl") {
+	if !slices.Contains(fix, "ulimit -n 7") || hasLine(fix, "systemctl") {
 		t.Errorf("%q", fix)
 	}
 	s.Pages.Unit = &Service{Name: "pg;x.service"}
@@ -67,7 +67,7 @@ func TestShmIsBoundedByMemory(t *testing.T) {
 	} {
 		check := checkDynamicSharedMemory(machine(c.work, c.shm, c.total))
 		wellFormed(t, check)
-		if check.Status != c.status || c.size != "" && !has1(check.Fix, c.size) {
+		if check.Status != c.status || c.size != "" && !hasLine(check.Fix, c.size) {
 			t.Errorf("work_mem %s kB, /dev/shm %d: %s %q", c.work, c.shm, check.Status, check.Fix)
 		}
 	}
@@ -95,11 +95,11 @@ func TestOvercommitKbytes(t *testing.T) {
 	s.Pages.Memory.TotalKB = 64 << 20
 	c := checkOvercommit(s)
 	wellFormed(t, c)
-	if c.Status != Warn || !has1(c.Fix, "vm.overcommit_kbytes = 53687040") || has1(append(c.Fix, c.Undo...), "ratio") || !slices.Contains(c.Undo, "sysctl -w vm.overcommit_kbytes='10485760'") {
+	if c.Status != Warn || !hasLine(c.Fix, "vm.overcommit_kbytes = 53687040") || hasLine(append(c.Fix, c.Undo...), "ratio") || !slices.Contains(c.Undo, "sysctl -w vm.overcommit_kbytes='10485760'") {
 		t.Errorf("%s %q %q", c.Status, c.Fix, c.Undo)
 	}
 	s.System.Sysctls["vm.overcommit_ratio"], s.System.Sysctls["vm.overcommit_kbytes"] = "50", "0"
-	if c := checkOvercommit(s); !has1(c.Fix, "vm.overcommit_ratio = 80") || has1(c.Undo, "kbytes") {
+	if c := checkOvercommit(s); !hasLine(c.Fix, "vm.overcommit_ratio = 80") || hasLine(c.Undo, "kbytes") {
 		t.Errorf("by ratio: %q %q", c.Fix, c.Undo)
 	}
 }

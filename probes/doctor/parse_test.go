@@ -119,6 +119,14 @@ func TestWhatSetsPoolsLast(t *testing.T) {
 	}
 }
 
+func TestParsePageSize(t *testing.T) {
+	for text, want := range map[string]int{"2M": 2048, "1G": 1 << 20, "64k": 64, "2097152": 2048, "": 0, "M": 0, "-1G": 0, "9999999G": 0} {
+		if got := parsePageSize(text); got != want {
+			t.Errorf("%q is %d kB, want %d", text, got, want)
+		}
+	}
+}
+
 func TestServiceFiles(t *testing.T) {
 	dir := t.TempDir()
 	for path, text := range map[string]string{

@@ -67,20 +67,27 @@ func theServers(s *Snapshot, name string) (probes.ExamSetting, bool) {
 	if !ok {
 		return set, true
 	}
-	number, ok := quantity(strings.TrimSpace(f.Value), set.Unit)
-	switch {
-	case f.Secret || !f.Applied:
+	if f.Secret || !f.Applied {
 		return probes.ExamSetting{}, false
-	case set.Type == "integer" && ok:
-		f.Value = strings.TrimSpace(f.Value)
-		set.Setting = strconv.FormatFloat(math.Round(number/unitFactor(set.Unit)), 'f', -1, 64)
-	case set.Type == "real" && ok:
-		set.Setting = strconv.FormatFloat(number/unitFactor(set.Unit), 'g', -1, 64)
-	default:
-		set.Setting = f.Value
 	}
-	set.Source, set.Value, set.Reset, set.File, set.Line = "configuration file", f.Value, set.Setting, f.File, f.Line
+	set.Source, set.Value, set.File, set.Line = "configuration file", f.Value, f.File, f.Line
+	set.Setting = baseValue(set, f.Value)
+	set.Reset = set.Setting
 	return set, true
+}
+
+// baseValue is a value as the column setting of pg_settings has it: a number in the
+// setting's unit.
+func baseValue(set probes.ExamSetting, value string) string {
+	number, ok := quantity(strings.TrimSpace(value), set.Unit)
+	switch {
+	case !ok:
+	case set.Type == "integer":
+		return strconv.FormatFloat(math.Round(number/unitFactor(set.Unit)), 'f', -1, 64)
+	case set.Type == "real":
+		return strconv.FormatFloat(number/unitFactor(set.Unit), 'g', -1, 64)
+	}
+	return value
 }
 
 // notVisible says that our own session hides the server's value of a setting.
@@ -296,7 +303,7 @@ func alter(s *Snapshot, set probes.ExamSetting, value string) (fix, undo []strin
 		takes = TakesRestart
 	}
 	if p, ok := providerOf(s); ok {
-		return p.set(set.Name, value), p.set(set.Name, set.Setting), takes
+		return p.set(set.Name, baseValue(set, value)), p.set(set.Name, set.Setting), takes
 	}
 	then := []string{psql("SELECT pg_reload_conf()")}
 	if takes == TakesRestart {

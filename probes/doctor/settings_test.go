@@ -22,7 +22,7 @@ func withSettings(settings []probes.ExamSetting, files ...probes.FileSetting) *S
 	}}
 }
 
-func has1(lines []string, part string) bool {
+func hasLine(lines []string, part string) bool {
 	return slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, part) })
 }
 
@@ -37,7 +37,7 @@ func TestAlterSystemInforms(t *testing.T) {
 		probes.FileSetting{File: autoFile, Line: 4, Name: "shared_buffers", Value: "8GB", Applied: true})
 	c := checkSettingsAlterSystem(s)
 	wellFormed(t, c)
-	if c.Status != OK || !slices.Equal(c.Fix, []string{"sed -i '7s/^/#/' " + conf}) || has1(append(c.Fix, c.Undo...), "RESET") {
+	if c.Status != OK || !slices.Equal(c.Fix, []string{"sed -i '7s/^/#/' " + conf}) || hasLine(append(c.Fix, c.Undo...), "RESET") {
 		t.Errorf("%s %q %q", c.Status, c.Fix, c.Undo)
 	}
 	for _, want := range []string{"'64MB' in " + autoFile + ":3 counts", "'16MB' in " + conf + ":7 does not", "RESET work_mem would give '16MB'"} {
@@ -142,7 +142,7 @@ func TestWrongLineSaysWhatHolds(t *testing.T) {
 		"shared_buffers is '131072kB', its default":  {wrong},
 	} {
 		c := checkSettingsErrors(withSettings([]probes.ExamSetting{work}, files...))
-		if c.Status != Fail || !has1(c.Fix, "# without this line "+want) {
+		if c.Status != Fail || !hasLine(c.Fix, "# without this line "+want) {
 			t.Errorf("%q, want %q", c.Fix, want)
 		}
 	}
@@ -159,5 +159,16 @@ func TestSessionsAdvice(t *testing.T) {
 		if c.Status != Warn || len(c.Fix) > 0 || !strings.Contains(c.Expected, "pooler") {
 			t.Errorf("%s: %s %q %s", c.ID, c.Status, c.Fix, c.Expected)
 		}
+	}
+}
+
+// TestProviderTakesBaseUnits: a parameter group takes numbers in the setting's unit.
+func TestProviderTakesBaseUnits(t *testing.T) {
+	set := probes.ExamSetting{Name: "shared_buffers", Value: "8GB", Setting: "1048576", Unit: "8kB", Type: "integer", Context: "postmaster"}
+	s := withSettings([]probes.ExamSetting{set})
+	s.Server.Exam.Marks = probes.ExamMarks{Roles: []string{"rds_superuser"}}
+	fix, undo, _ := alter(s, set, "16GB")
+	if !hasLine(fix, "ParameterName=shared_buffers,ParameterValue=2097152,") || !hasLine(undo, "ParameterValue=1048576,") {
+		t.Errorf("%q %q", fix, undo)
 	}
 }
