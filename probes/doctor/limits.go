@@ -16,17 +16,6 @@ type Limits struct {
 	Processes uint64 `json:"processes"`
 }
 
-func lookAtLimits(f files, postmaster int) *Limits {
-	if postmaster == 0 {
-		return nil
-	}
-	l, err := processLimits(f, postmaster)
-	if err != nil {
-		return nil // Lock has noted it
-	}
-	return &Limits{OpenFiles: l.OpenFiles, Processes: l.Processes}
-}
-
 // anyNumber writes a kernel setting whose largest values stand for no limit.
 func anyNumber(n int64) string {
 	if n >= 1<<60 {

@@ -48,11 +48,12 @@ func lookAtPages(ctx context.Context, s *Snapshot, w Wanted, postmaster int) {
 	p.Kernel = lookAtKernel(f)
 	p.Nodes = lookAtNodes(f)
 	p.Free = lookAtFree(f)
+	p.Free.Events, s.System.Events = lookAtEvents(f)
 	p.Boot, p.BootTools = lookAtBoot(f)
 	p.Cgroup = lookAtCgroup(f, postmaster)
 	p.Unit = lookAtUnit(f, p.Cgroup)
 	p.Program = lookAtProgram(f, postmaster)
-	p.Lock = lookAtLock(f, postmaster)
+	p.Lock, s.System.Limits = lookAtLock(f, postmaster)
 	p.Start = lookAtStart(f, w.Log)
 	if ctx.Err() != nil { // what follows walks over all processes
 		return

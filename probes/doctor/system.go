@@ -35,10 +35,9 @@ type System struct {
 func lookAtSystem(ctx context.Context, s *Snapshot, w Wanted, postmaster int) {
 	f, sys := files{s, w.Tree}, &s.System
 	sys.Sysctls = lookAtSysctls(f)
-	sys.Events, sys.UptimeS = lookAtEvents(f)
+	sys.UptimeS = lookAtUptime(f)
 	sys.Processes = lookAtEveryProcess(ctx, f, postmaster)
 	sys.OOM = lookAtOOM(f, s.Pages.Unit)
-	sys.Limits = lookAtLimits(f, postmaster)
 	sys.Tasks = lookAtTasks(f, postmaster)
 	sys.Shm = lookAtShm(f, postmaster)
 	sys.Semaphores = lookAtSemaphores(f, sys.Processes.Postmaster)
