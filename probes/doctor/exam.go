@@ -100,6 +100,7 @@ func (e Exam) Found() bool {
 func Examine(s Snapshot) Exam {
 	e := Exam{Taken: s.Taken, Host: s.Host, HugePages: hugePages(&s), Bill: bill(&s)}
 	if s.Server != nil {
+		e.Service = probes.Clean(s.runsUnder())
 		e.Server = "PostgreSQL " + s.Server.Info.Version + " on " + s.Server.Info.Where
 	}
 	for _, list := range [][]func(*Snapshot) Check{pagesChecks(), systemChecks(), serverChecks()} {

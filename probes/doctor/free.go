@@ -143,8 +143,9 @@ func (s *Snapshot) adviseGot(c *Check, pageKB, want, missing int) {
 	if n := s.Pages.Free.Events["htlb_buddy_alloc_fail"]; n > 0 {
 		c.Found += fmt.Sprintf("; the kernel failed to find a page %s times since the boot", number(int(n)))
 	}
-	c.Fix = append(append(c.Fix, compact()...), setPool(s, pageKB, want)...)
-	c.Fix = append(c.Fix, readBack(pageKB, want), "# still too few: reboot, because at a boot memory lies in one piece")
+	c.Fix = append(append(c.Fix, compact), setPool(s, pageKB, want)...)
+	c.Fix = append(append(c.Fix, readBack(pageKB, want)), dropCaches()...)
+	c.Fix = append(c.Fix, "# still too few: reboot, because at a boot memory lies in one piece")
 	c.Undo = append(c.Undo, setPool(s, pageKB, want-missing)...)
 	c.Takes = TakesNothing
 	if pageKB >= 1<<20 {
