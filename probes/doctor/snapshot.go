@@ -82,7 +82,7 @@ type Wanted struct {
 // error says that the server did not answer or that ctx ended.
 func Look(ctx context.Context, w Wanted) (Snapshot, error) {
 	s := Snapshot{Schema: schema, Taken: time.Now(), By: w.By, PlannedKB: w.PlannedKB}
-	pid := 0
+	pid, own := 0, 0
 	here := true
 	if w.Server != nil {
 		info, err := w.Server.Info(ctx)
@@ -94,6 +94,9 @@ func Look(ctx context.Context, w Wanted) (Snapshot, error) {
 			return s, fmt.Errorf("looking at the server's settings: %w", err)
 		}
 		s.Server = &Server{Info: info, Exam: exam}
+		if own, err = w.Server.SessionPid(ctx); err != nil {
+			return s, fmt.Errorf("looking at the server: %w", err)
+		}
 		pid = info.PostmasterPid
 		if info.PostmasterPid == 0 {
 			here, s.HostUnknown = false, info.NoPostmasterWhy
@@ -106,7 +109,7 @@ func Look(ctx context.Context, w Wanted) (Snapshot, error) {
 		if s.Host, err = probes.ReadHost(w.Tree.Roots()); err != nil {
 			s.unread("the machine", err)
 		}
-		lookAtPages(&s, w, pid)
+		lookAtPages(&s, w, pid, own)
 		lookAtSystem(&s, w, pid)
 	}
 	return s, ctx.Err()

@@ -41,7 +41,7 @@ func lookSystem(t *testing.T, path string) Snapshot {
 		pid = s.Server.Info.PostmasterPid
 	}
 	w := Wanted{Tree: Tree(dir)}
-	lookAtPages(&s, w, pid)
+	lookAtPages(&s, w, pid, 0)
 	lookAtSystem(&s, w, pid)
 	return s
 }
