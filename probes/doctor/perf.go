@@ -218,8 +218,13 @@ func (p *Perf) who() string {
 	case p.UID == p.ServerUID:
 		name = fmt.Sprintf("the server's user (uid %d)", p.UID)
 	}
-	if p.UID != 0 && (perf.Facts{CapEff: p.CapEff}).MayCount() {
-		name += " with CAP_PERFMON or CAP_SYS_ADMIN"
+	// Which of the two it is matters: Debian's level 3 is not passed with CAP_PERFMON.
+	switch {
+	case p.UID == 0:
+	case p.CapEff>>capSysAdminBit&1 == 1:
+		name += " with CAP_SYS_ADMIN"
+	case p.CapEff>>capPerfmonBit&1 == 1:
+		name += " with CAP_PERFMON"
 	}
 	return fmt.Sprintf("%s at kernel.perf_event_paranoid %d", name, p.Paranoid)
 }
@@ -270,6 +275,7 @@ func (p *Perf) setcap() (set, back string) {
 // Capability bits (include/uapi/linux/capability.h).
 const (
 	capSysPtraceBit = 19
+	capSysAdminBit  = 21
 	capPerfmonBit   = 38
 )
 

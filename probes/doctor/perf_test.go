@@ -154,6 +154,22 @@ func TestPerfWords(t *testing.T) {
 	}
 }
 
+// TestPerfNamesTheCapability proves that a user is told which capability pgtlb
+// holds: with CAP_PERFMON alone Debian's level 3 still refuses every event.
+func TestPerfNamesTheCapability(t *testing.T) {
+	for caps, want := range map[uint64]string{
+		0:                        "uid 1000 at",
+		capPerfmon:               "uid 1000 with CAP_PERFMON at",
+		capSysAdmin:              "uid 1000 with CAP_SYS_ADMIN at",
+		capPerfmon | capSysAdmin: "uid 1000 with CAP_SYS_ADMIN at",
+	} {
+		c := checkPerfSoftware(askedSnapshot(kernel{3, true, true}.ask(asker{uid: 1000, caps: caps})))
+		if !strings.HasPrefix(c.Found, want) {
+			t.Errorf("%#x: %s, want %q first", caps, c.Found, want)
+		}
+	}
+}
+
 func TestPerfBesides(t *testing.T) {
 	s := askedSnapshot(kernel{2, false, false}.ask(asker{"root", 0, 1<<41 - 1}))
 	if c := checkNMIWatchdog(s); c.Status != NotHere || !strings.Contains(c.Found, "no hardware counters") {
