@@ -127,10 +127,11 @@ func (b *backends) processes() (seenProcesses, error) {
 }
 
 // backendSums makes the readings over all rows. With an error not every process
-// was seen, so that a sum would be too small: then it is missing for that reason.
+// was seen, so that a sum would be too small: then it is missing for that reason,
+// and where no process tells its page tables it is missing, too.
 func backendSums(rows []Backend, why error) (readings []Reading, misses []Miss) {
 	var count, sum, largest uint64
-	clients := false
+	told, clients := false, false
 	for _, r := range rows {
 		if !r.Counts() {
 			continue
@@ -139,6 +140,7 @@ func backendSums(rows []Backend, why error) (readings []Reading, misses []Miss) 
 		if r.Mem == nil {
 			continue
 		}
+		told = true
 		sum += r.Mem.PageTables
 		if r.Role == RoleClient {
 			clients = true
@@ -147,6 +149,11 @@ func backendSums(rows []Backend, why error) (readings []Reading, misses []Miss) 
 	}
 	readings = append(readings, Reading{ID: Backends, Value: float64(count)})
 	if why != nil {
+		return readings, []Miss{missFor(PageTableBackendsSum, nil, why), missFor(PageTableMaxBackend, nil, why)}
+	}
+	if !told {
+		why = &Unavailable{What: "page tables", State: NotThere,
+			Reason: "no process of the server tells its page tables: that needs VmPTE, RssAnon and RssShmem in /proc/PID/status, which Linux 4.5 and newer have"}
 		return readings, []Miss{missFor(PageTableBackendsSum, nil, why), missFor(PageTableMaxBackend, nil, why)}
 	}
 	readings = append(readings, Reading{ID: PageTableBackendsSum, Value: float64(sum)})
