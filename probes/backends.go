@@ -110,7 +110,7 @@ type seenProcesses struct {
 }
 
 // processes reads the postmaster and its children. The error says why there is
-// nothing to see.
+// nothing to see, or not all.
 func (b *backends) processes() (seenProcesses, error) {
 	if b.why != nil {
 		return seenProcesses{}, b.why
@@ -172,10 +172,13 @@ func joinBackends(rows map[int]*Backend, seen seenProcesses) []Backend {
 	out := make([]Backend, 0, max(len(rows), len(seen.list)))
 	taken := 0
 	for _, p := range seen.list {
+		if p.begun.IsZero() {
+			p.begun = startOf(seen.boot, p.start)
+		}
 		r := rows[p.nspid]
 		// Without the right to see the row's start there is nothing to compare.
 		if r == nil || !r.Started.IsZero() && !agrees(seen.boot, p.start, r.Started, step) {
-			out = append(out, Backend{Role: p.role, Started: startOf(seen.boot, p.start)})
+			out = append(out, Backend{Role: p.role, Started: p.begun})
 			p.fill(&out[len(out)-1])
 			continue
 		}
@@ -185,6 +188,9 @@ func joinBackends(rows map[int]*Backend, seen seenProcesses) []Backend {
 		p.fill(b)
 		if b.Role == "" {
 			b.Role = p.role
+		}
+		if b.Started.IsZero() {
+			b.Started = p.begun
 		}
 	}
 	if taken < len(rows) {
