@@ -22,6 +22,7 @@ type backends struct {
 	why   error // why there is no postmaster; nil when there is one
 	procs *processTable
 	rows  *activityTable
+	told  time.Time // when the rows were right last
 }
 
 // NewBackends offers every process of the server: its row of pg_stat_activity,
@@ -62,14 +63,21 @@ func (b *backends) meet(c *session) {
 		return
 	}
 	b.gen, b.own = c.gen, c.pid
+	was := b.pm
+	b.pm, b.why = findPostmaster(b.roots, c)
+	if b.why == nil && b.pm == was {
+		b.rows.whole = time.Time{} // another connection to the same server
+		return
+	}
 	b.procs.close()
 	b.rows = newActivityTable()
-	b.pm, b.why = findPostmaster(b.roots, c)
 }
 
 // Read looks at the processes first, then asks the server about those that have
 // run since the last time: the row of one that has not is as it was. While it
-// looks, others may use the connection.
+// looks, others may use the connection. Where the server does not answer, the
+// processes are read all the same, with the last rows, and Backends is a miss that
+// says of when they are.
 func (b *backends) Read(ctx context.Context) (Batch, error) {
 	out := Batch{Probe: b.Name()}
 	err := b.server.use(ctx, func(c *session) error {
@@ -91,16 +99,39 @@ func (b *backends) Read(ctx context.Context) (Batch, error) {
 		})
 	}
 	if err != nil {
-		b.rows = newActivityTable() // who ran meanwhile is not known any more
+		b.rows.whole = time.Time{} // who ran meanwhile is not known any more
+		if b.gen > 0 && b.why == nil {
+			if seen, unseen = b.processes(); len(seen.list) > 0 {
+				return b.untold(seen, unseen, err), nil
+			}
+		}
+		b.rows = newActivityTable()
 		err = fmt.Errorf("listing the server's backends: %w", err)
 		for _, m := range b.Metrics() {
 			out.Misses = append(out.Misses, Miss{ID: m.ID, Reason: err.Error()})
 		}
 		return out, err
 	}
+	b.told = time.Now()
 	out.Backends = joinBackends(b.rows.byPid, seen)
 	out.Readings, out.Misses = backendSums(out.Backends, unseen)
 	return out, nil
+}
+
+// untold is a batch of the processes as they are and of the last rows, since the
+// server did not say who they are now.
+func (b *backends) untold(seen seenProcesses, unseen, err error) Batch {
+	out := Batch{Probe: b.Name()}
+	b.rows.forget(seen.list)
+	out.Backends = joinBackends(b.rows.byPid, seen)
+	readings, misses := backendSums(out.Backends, unseen)
+	out.Readings = slices.DeleteFunc(readings, func(r Reading) bool { return r.ID == Backends })
+	reason := "state, wait and query are not known: " + err.Error()
+	if !b.told.IsZero() {
+		reason = fmt.Sprintf("state, wait and query are as of %s: %s", b.told.Format(time.TimeOnly), err)
+	}
+	out.Misses = append(misses, Miss{ID: Backends, State: NotCounted, Reason: reason})
+	return out
 }
 
 // seenProcesses is what one look at the server's processes gave.
