@@ -117,6 +117,9 @@ func (o Observed) text(line func(format string, args ...any)) {
 	} {
 		if c, ok := o.Counters[id]; ok {
 			text := countedText(probes.MustLookup(id), c)
+			if c.Scope != "" && o.Counting.Scope != "" && c.Scope != o.Counting.Scope {
+				text += " (" + probes.Clean(c.Scope) + ")"
+			}
 			if id == probes.ServerTPS && o.DurationS < settlesAfter {
 				text += fmt.Sprintf(" (backends report with up to a second of delay: too low in a run below %d s)", settlesAfter)
 			}
