@@ -127,7 +127,8 @@ func (o Observed) text(line func(format string, args ...any)) {
 		}
 	}
 	if c, ok := o.Counters[probes.WalkCeilingPct]; ok {
-		line("ceiling: %s", probes.WalkCeilingText(c.Value, o.meta.Host))
+		opened, _ := find(o.meta.Metrics, probes.WalkCeilingPct)
+		line("ceiling: %s", probes.WalkCeilingText(c.Value, opened))
 	}
 	line("PageTables: %s at the start, %s at the end; largest backend %s",
 		memoryText(o.PageTables.Start), memoryText(o.PageTables.End), memoryText(o.PageTables.MaxBackend))
