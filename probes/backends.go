@@ -11,6 +11,9 @@ import (
 //go:embed sql/activity.sql
 var activitySQL string
 
+//go:embed sql/keep_memory.sql
+var keepMemorySQL string
+
 // backends joins pg_stat_activity with the processes of the server.
 type backends struct {
 	server *Server
@@ -33,8 +36,7 @@ func NewBackends(ctx context.Context, s *Server) (Probe, []Miss) {
 	b := &backends{server: s, roots: s.roots, procs: newProcessTable(s.roots), rows: newActivityTable()}
 	// An error means that the server is away just now; Read says so again.
 	err := s.use(ctx, func(c *session) error {
-		b.meet(c)
-		return nil
+		return b.meet(ctx, c)
 	})
 	if err == nil {
 		err = b.why
@@ -58,19 +60,23 @@ func (b *backends) Close() error {
 }
 
 // meet looks for the postmaster of a connection that is new.
-func (b *backends) meet(c *session) {
+func (b *backends) meet(ctx context.Context, c *session) error {
 	if b.gen == c.gen {
-		return
+		return nil
+	}
+	if _, err := c.conn.Exec(ctx, keepMemorySQL); err != nil {
+		return err
 	}
 	b.gen, b.own = c.gen, c.pid
 	was := b.pm
 	b.pm, b.why = findPostmaster(b.roots, c)
 	if b.why == nil && b.pm == was {
 		b.rows.whole = time.Time{} // another connection to the same server
-		return
+		return nil
 	}
 	b.procs.close()
 	b.rows = newActivityTable()
+	return nil
 }
 
 // Read looks at the processes first, then asks the server about those that have
@@ -81,8 +87,7 @@ func (b *backends) meet(c *session) {
 func (b *backends) Read(ctx context.Context) (Batch, error) {
 	out := Batch{Probe: b.Name()}
 	err := b.server.use(ctx, func(c *session) error {
-		b.meet(c)
-		return nil
+		return b.meet(ctx, c)
 	})
 	var seen seenProcesses
 	var unseen error // why not every process was seen
@@ -92,7 +97,9 @@ func (b *backends) Read(ctx context.Context) (Batch, error) {
 	if err == nil && (unseen != nil || !b.rows.upToDate(seen.list, b.own)) {
 		err = b.server.use(ctx, func(c *session) error {
 			if b.gen != c.gen { // of the processes of another server nothing holds
-				b.meet(c)
+				if err := b.meet(ctx, c); err != nil {
+					return err
+				}
 				seen, unseen = b.processes()
 			}
 			return b.rows.renew(ctx, c, seen.list, unseen == nil)

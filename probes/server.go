@@ -233,7 +233,7 @@ func (s *Server) dial(ctx context.Context) (*session, error) {
 func (c *session) identify(ctx context.Context) error {
 	var addr string
 	var port int
-	err := c.conn.QueryRow(ctx, sessionSQL).Scan(&c.pid, &c.version, &c.started, &addr, &port, nil)
+	err := c.conn.QueryRow(ctx, sessionSQL).Scan(&c.pid, &c.version, &c.started, &addr, &port)
 	if err != nil {
 		return fmt.Errorf("asking the server who we are: %w", &serverError{err})
 	}
