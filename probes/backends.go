@@ -11,6 +11,9 @@ import (
 //go:embed sql/activity.sql
 var activitySQL string
 
+//go:embed sql/keep_memory.sql
+var keepMemorySQL string
+
 // backends joins pg_stat_activity with the processes of the server.
 type backends struct {
 	server *Server
@@ -22,6 +25,7 @@ type backends struct {
 	why   error // why there is no postmaster; nil when there is one
 	procs *processTable
 	rows  *activityTable
+	told  time.Time // when the rows were right last
 }
 
 // NewBackends offers every process of the server: its row of pg_stat_activity,
@@ -32,8 +36,7 @@ func NewBackends(ctx context.Context, s *Server) (Probe, []Miss) {
 	b := &backends{server: s, roots: s.roots, procs: newProcessTable(s.roots), rows: newActivityTable()}
 	// An error means that the server is away just now; Read says so again.
 	err := s.use(ctx, func(c *session) error {
-		b.meet(c)
-		return nil
+		return b.meet(ctx, c)
 	})
 	if err == nil {
 		err = b.why
@@ -57,24 +60,34 @@ func (b *backends) Close() error {
 }
 
 // meet looks for the postmaster of a connection that is new.
-func (b *backends) meet(c *session) {
+func (b *backends) meet(ctx context.Context, c *session) error {
 	if b.gen == c.gen {
-		return
+		return nil
+	}
+	if _, err := c.conn.Exec(ctx, keepMemorySQL); err != nil {
+		return err
 	}
 	b.gen, b.own = c.gen, c.pid
+	was := b.pm
+	b.pm, b.why = findPostmaster(b.roots, c)
+	if b.why == nil && b.pm == was {
+		b.rows.whole = time.Time{} // another connection to the same server
+		return nil
+	}
 	b.procs.close()
 	b.rows = newActivityTable()
-	b.pm, b.why = findPostmaster(b.roots, c)
+	return nil
 }
 
 // Read looks at the processes first, then asks the server about those that have
 // run since the last time: the row of one that has not is as it was. While it
-// looks, others may use the connection.
+// looks, others may use the connection. Where the server does not answer, the
+// processes are read all the same, with the last rows, and Backends is a miss that
+// says of when they are.
 func (b *backends) Read(ctx context.Context) (Batch, error) {
 	out := Batch{Probe: b.Name()}
 	err := b.server.use(ctx, func(c *session) error {
-		b.meet(c)
-		return nil
+		return b.meet(ctx, c)
 	})
 	var seen seenProcesses
 	var unseen error // why not every process was seen
@@ -84,23 +97,48 @@ func (b *backends) Read(ctx context.Context) (Batch, error) {
 	if err == nil && (unseen != nil || !b.rows.upToDate(seen.list, b.own)) {
 		err = b.server.use(ctx, func(c *session) error {
 			if b.gen != c.gen { // of the processes of another server nothing holds
-				b.meet(c)
+				if err := b.meet(ctx, c); err != nil {
+					return err
+				}
 				seen, unseen = b.processes()
 			}
 			return b.rows.renew(ctx, c, seen.list, unseen == nil)
 		})
 	}
 	if err != nil {
-		b.rows = newActivityTable() // who ran meanwhile is not known any more
+		b.rows.whole = time.Time{} // who ran meanwhile is not known any more
+		if b.gen > 0 && b.why == nil {
+			if seen, unseen = b.processes(); len(seen.list) > 0 {
+				return b.untold(seen, unseen, err), nil
+			}
+		}
+		b.rows = newActivityTable()
 		err = fmt.Errorf("listing the server's backends: %w", err)
 		for _, m := range b.Metrics() {
 			out.Misses = append(out.Misses, Miss{ID: m.ID, Reason: err.Error()})
 		}
 		return out, err
 	}
+	b.told = time.Now()
 	out.Backends = joinBackends(b.rows.byPid, seen)
 	out.Readings, out.Misses = backendSums(out.Backends, unseen)
 	return out, nil
+}
+
+// untold is a batch of the processes as they are and of the last rows, since the
+// server did not say who they are now.
+func (b *backends) untold(seen seenProcesses, unseen, err error) Batch {
+	out := Batch{Probe: b.Name()}
+	b.rows.forget(seen.list)
+	out.Backends = joinBackends(b.rows.byPid, seen)
+	readings, misses := backendSums(out.Backends, unseen)
+	out.Readings = slices.DeleteFunc(readings, func(r Reading) bool { return r.ID == Backends })
+	reason := "state, wait and query are not known: " + err.Error()
+	if !b.told.IsZero() {
+		reason = fmt.Sprintf("state, wait and query are as of %s: %s", b.told.Format(time.TimeOnly), err)
+	}
+	out.Misses = append(misses, Miss{ID: Backends, State: NotCounted, Reason: reason})
+	return out
 }
 
 // seenProcesses is what one look at the server's processes gave.
@@ -110,7 +148,7 @@ type seenProcesses struct {
 }
 
 // processes reads the postmaster and its children. The error says why there is
-// nothing to see.
+// nothing to see, or not all.
 func (b *backends) processes() (seenProcesses, error) {
 	if b.why != nil {
 		return seenProcesses{}, b.why
@@ -127,10 +165,11 @@ func (b *backends) processes() (seenProcesses, error) {
 }
 
 // backendSums makes the readings over all rows. With an error not every process
-// was seen, so that a sum would be too small: then it is missing for that reason.
+// was seen, so that a sum would be too small: then it is missing for that reason,
+// and where no process tells its page tables it is missing, too.
 func backendSums(rows []Backend, why error) (readings []Reading, misses []Miss) {
 	var count, sum, largest uint64
-	clients := false
+	told, clients := false, false
 	for _, r := range rows {
 		if !r.Counts() {
 			continue
@@ -139,6 +178,7 @@ func backendSums(rows []Backend, why error) (readings []Reading, misses []Miss) 
 		if r.Mem == nil {
 			continue
 		}
+		told = true
 		sum += r.Mem.PageTables
 		if r.Role == RoleClient {
 			clients = true
@@ -147,6 +187,11 @@ func backendSums(rows []Backend, why error) (readings []Reading, misses []Miss) 
 	}
 	readings = append(readings, Reading{ID: Backends, Value: float64(count)})
 	if why != nil {
+		return readings, []Miss{missFor(PageTableBackendsSum, nil, why), missFor(PageTableMaxBackend, nil, why)}
+	}
+	if !told {
+		why = &Unavailable{What: "page tables", State: NotThere,
+			Reason: "no process of the server tells its page tables: that needs VmPTE, RssAnon and RssShmem in /proc/PID/status, which Linux 4.5 and newer have"}
 		return readings, []Miss{missFor(PageTableBackendsSum, nil, why), missFor(PageTableMaxBackend, nil, why)}
 	}
 	readings = append(readings, Reading{ID: PageTableBackendsSum, Value: float64(sum)})
@@ -165,10 +210,13 @@ func joinBackends(rows map[int]*Backend, seen seenProcesses) []Backend {
 	out := make([]Backend, 0, max(len(rows), len(seen.list)))
 	taken := 0
 	for _, p := range seen.list {
+		if p.begun.IsZero() {
+			p.begun = startOf(seen.boot, p.start)
+		}
 		r := rows[p.nspid]
 		// Without the right to see the row's start there is nothing to compare.
 		if r == nil || !r.Started.IsZero() && !agrees(seen.boot, p.start, r.Started, step) {
-			out = append(out, Backend{Role: p.role, Started: startOf(seen.boot, p.start)})
+			out = append(out, Backend{Role: p.role, Started: p.begun})
 			p.fill(&out[len(out)-1])
 			continue
 		}
@@ -178,6 +226,9 @@ func joinBackends(rows map[int]*Backend, seen seenProcesses) []Backend {
 		p.fill(b)
 		if b.Role == "" {
 			b.Role = p.role
+		}
+		if b.Started.IsZero() {
+			b.Started = p.begun
 		}
 	}
 	if taken < len(rows) {

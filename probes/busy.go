@@ -21,6 +21,7 @@ type BusyReader struct {
 	roots  Roots
 	server int // the postmaster's pid, 0 where it is not known
 	at     time.Time
+	atTick uint64 // the same in ticks since the boot
 	before map[int]usedCPU
 }
 
@@ -40,7 +41,11 @@ func (r *BusyReader) Look(n int) ([]BusyProcess, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, seen := time.Now(), make(map[int]usedCPU, len(pids))
+	up, err := sinceBoot()
+	if err != nil {
+		return nil, err
+	}
+	now, tick, seen := time.Now(), uint64(up*ticksPerSecond/time.Second), make(map[int]usedCPU, len(pids))
 	elapsed := now.Sub(r.at).Seconds() * ticksPerSecond
 	var out []BusyProcess
 	for _, pid := range pids {
@@ -55,14 +60,18 @@ func (r *BusyReader) Look(n int) ([]BusyProcess, error) {
 		used := usedCPU{st.start, st.use.User + st.use.Kernel}
 		seen[pid] = used
 		before := r.before[pid]
-		if before.start != used.start {
+		switch {
+		case before.start == used.start:
+		case used.start < r.atTick:
+			continue // it was there and was not read
+		default:
 			before.ticks = 0 // it began since
 		}
 		if used.ticks > before.ticks && !r.at.IsZero() {
 			out = append(out, BusyProcess{pid, commandName(b), 100 * float64(used.ticks-before.ticks) / elapsed})
 		}
 	}
-	r.at, r.before = now, seen
+	r.at, r.atTick, r.before = now, tick, seen
 	slices.SortFunc(out, func(a, b BusyProcess) int { return cmp.Or(cmp.Compare(b.CPUPct, a.CPUPct), a.Pid-b.Pid) })
 	return out[:min(n, len(out))], nil
 }

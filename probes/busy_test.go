@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 )
 
 // TestBusyProcesses: the ones that used CPU time since, most first, without the
@@ -35,8 +36,14 @@ func TestBusyProcesses(t *testing.T) {
 	put(100, 1, "postgres", 5, 5000)
 	put(101, 100, "postgres", 6, 5000)
 	put(200, 1, "backup", 7, 60)
-	put(202, 1, "new\x1b[31m", 9, 20)
-	put(203, 1, "young", 9, 5)
+	up, err := sinceBoot()
+	if err != nil {
+		t.Skip("need: the boot clock")
+	}
+	later := int(up/(time.Second/ticksPerSecond)) + 100
+	put(202, 1, "new\x1b[31m", later, 20)
+	put(203, 1, "young", later, 5)
+	put(204, 1, "unread before", 8, 5000)
 	got, err := r.Look(2)
 	if err != nil || len(got) != 2 || got[0].Pid != 200 || got[0].Name != "backup" || got[1].Pid != 202 || got[1].Name == "new\x1b[31m" {
 		t.Fatalf("%+v %v", got, err)

@@ -1,6 +1,10 @@
 package probes
 
-import "strings"
+import (
+	"strings"
+
+	"pgtlb/probes/perf"
+)
 
 // ownPageTables is about how many kB the page table of a server process takes for
 // its code, libraries, stack and what it allocates at its start: what is left of it
@@ -50,17 +54,19 @@ func PageTableCeiling(granuleKB int, sharedKB uint64, pageKB int, privateKB uint
 func tables(sizeKB, spanKB uint64) float64 { return float64((sizeKB + spanKB - 1) / spanKB) }
 
 // WalkCeilingText says what a ceiling of page walks means for a decision on page
-// sizes.
+// sizes. The metric is WalkCeilingPct as it was opened: its meaning knows whether the
+// CPU leaves walks out.
 //
 // The ceiling is 100 x (walks for loads + for stores + for instructions) / cycles:u,
-// all of the user space and of one counter group. Were no walk ever needed, at most
-// these cycles would be saved: walks for loads and stores that are under way at once
-// are counted in both, and what the CPU does meanwhile is not lost.
-func WalkCeilingText(pct float64, h Host) string {
-	text := "at most " + Number(pct) + " % of the cycles in user space are page walks: no page size can win more than that there " +
-		"(page faults, which larger pages save too, are kernel time)"
-	if strings.Contains(h.Virtual, "virtual machine") {
-		text += "; most CPUs do not count the walks through the hypervisor's own tables, so inside this virtual machine it is no bound"
+// all of the user space and of one counter group: walks for loads and stores that are
+// under way at once are counted in both, and what the CPU does meanwhile is not lost.
+// It bounds the walks alone: the entries that they read take room in the caches, and a
+// hit in the second level of the TLB costs cycles without a walk.
+func WalkCeilingText(pct float64, opened Metric) string {
+	text := "the walks themselves are at most " + Number(pct) + " % of the cycles in user space; the room that page table entries take in the caches, " +
+		"hits in the second-level TLB and page faults (kernel time), which larger pages save too, are not in it"
+	if strings.Contains(opened.Meaning, perf.NestedWalksNote) {
+		text += ". " + strings.TrimSuffix(perf.NestedWalksNote, ".")
 	}
 	return text
 }

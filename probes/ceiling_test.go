@@ -1,6 +1,11 @@
 package probes
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"pgtlb/probes/perf"
+)
 
 // TestPageTableCeiling: known answers. 40 GB in 4 kB pages are 80 MiB of entries.
 func TestPageTableCeiling(t *testing.T) {
@@ -50,5 +55,18 @@ func TestPageTableCeilingOfLargerGranules(t *testing.T) {
 		if got := PageTableCeiling(c.granuleKB, 40*gb, c.pageKB, 0); got != c.want {
 			t.Errorf("%s: %v kB, want %v", c.name, got, c.want)
 		}
+	}
+}
+
+// TestWalkCeilingText: the note on a hypervisor's walks comes from the opened metric
+// alone.
+func TestWalkCeilingText(t *testing.T) {
+	m := MustLookup(WalkCeilingPct)
+	if text := WalkCeilingText(13.9, m); !strings.HasPrefix(text, "the walks themselves are at most 13.9 %") || strings.Contains(text, "hypervisor") {
+		t.Error(text)
+	}
+	m.Meaning += " " + perf.NestedWalksNote
+	if text := WalkCeilingText(13.9, m); strings.Count(text, "(EPT)") != 1 {
+		t.Error(text)
 	}
 }

@@ -62,6 +62,9 @@ func openDatabase(ctx context.Context, s *Server) (Probe, []Miss) {
 	return d, nil
 }
 
+// insufficientPrivilege is the SQLSTATE of what a role may not do.
+const insufficientPrivilege = "42501"
+
 // findStatements returns the query that reads pg_stat_statements as this server
 // has it, after trying it.
 func findStatements(ctx context.Context, s *Server) (string, error) {
@@ -72,6 +75,7 @@ func findStatements(ctx context.Context, s *Server) (string, error) {
 		if errors.Is(err, pgx.ErrNoRows) {
 			return &Unavailable{
 				What:   "pg_stat_statements",
+				State:  NotThere,
 				Reason: "pg_stat_statements is not installed in this database",
 				Remedy: "add it to shared_preload_libraries and run CREATE EXTENSION pg_stat_statements in the database that pgtlb connects to",
 			}
@@ -90,7 +94,11 @@ func findStatements(ctx context.Context, s *Server) (string, error) {
 	}
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
-		return "", &Unavailable{What: "pg_stat_statements", Reason: "pg_stat_statements cannot be read: " + Clean(pg.Message)}
+		state := NotThere // it is not in shared_preload_libraries
+		if pg.Code == insufficientPrivilege {
+			state = NoPermission
+		}
+		return "", &Unavailable{What: "pg_stat_statements", State: state, Reason: "pg_stat_statements cannot be read: " + Clean(pg.Message)}
 	}
 	return "", err
 }
@@ -104,6 +112,7 @@ func statementsQuery(schema, version string) (string, error) {
 	case err != nil || err2 != nil || a < 1 || a == 1 && b < 8:
 		return "", &Unavailable{
 			What:   "pg_stat_statements",
+			State:  NotThere,
 			Reason: "pg_stat_statements has version " + Clean(version) + ", pgtlb needs 1.8",
 			Remedy: "run ALTER EXTENSION pg_stat_statements UPDATE",
 		}

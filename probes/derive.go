@@ -44,7 +44,7 @@ func (m *maker) batch(mem *memory, b *Batch, at time.Duration) {
 	m.backends(mem, b, at)
 	f.Clients = ClientTables(f.Backends)
 	m.serverFaults(mem, b, at)
-	mem.backends, mem.backendsAt = byIdent(b), at
+	mem.backends, mem.backendsAt, mem.looked = byIdent(b), at, f.At.Add(b.Offset)
 }
 
 func (m *maker) readings(mem *memory, b *Batch, at time.Duration) {
@@ -299,9 +299,9 @@ func byIdent(b *Batch) map[ident]*Backend {
 }
 
 // serverFaults sums the page faults of the server's processes since the last
-// batch that listed them. A process that was not there before counts from its
-// start; one that was there but could not be read, or whose count went backwards,
-// does not count this time.
+// batch that listed them. A process that began since then counts from its start;
+// one that was there but could not be read, or whose count went backwards, does
+// not count this time. Where not every process is read now the sum is missing.
 func (m *maker) serverFaults(mem *memory, cur *Batch, at time.Duration) {
 	k := Key{ServerPageFaults, ""}
 	if mem.backends == nil || at <= mem.backendsAt {
@@ -322,10 +322,18 @@ func (m *maker) serverFaults(mem *memory, cur *Batch, at time.Duration) {
 				continue
 			}
 			was = p.Use.MinorFaults + p.Use.MajorFaults
+		} else if b.Started.Before(mem.looked.Truncate(time.Second / ticksPerSecond)) {
+			continue
 		}
 		if faults >= was {
 			v.Delta += float64(faults - was)
 			counted = true
+		}
+	}
+	for _, miss := range cur.Misses {
+		if readable && miss.ID == PageTableBackendsSum {
+			m.frame.Values[k] = Value{Missing: miss.Text()}
+			return
 		}
 	}
 	switch {

@@ -190,6 +190,20 @@ func TestNoFaultsWhereNoProcessCouldBeReadBefore(t *testing.T) {
 	}
 }
 
+// TestBareRowsMakeNoSpike: after a batch of rows without processes each of them
+// looks new, and none of them is.
+func TestBareRowsMakeNoSpike(t *testing.T) {
+	old := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	p, c := pair(
+		Batch{Probe: "backends", Backends: []Backend{{Pid: 1, Started: old}}},
+		Batch{Probe: "backends", Backends: []Backend{{Pid: 1, StartTicks: 7, Started: old, Use: &BackendUse{MinorFaults: 9e6}}}})
+	p.At, c.At = old.Add(time.Hour), old.Add(time.Hour+2*time.Second)
+	f := derive(p, c)
+	if v := f.Get(ServerPageFaults); v.Missing != reasonFirst {
+		t.Errorf("%+v", v)
+	}
+}
+
 func TestBackendRatesNeedTheSameProcess(t *testing.T) {
 	b := func(pid int, start, pte, user uint64) Backend {
 		return Backend{Pid: pid, StartTicks: start, Mem: &BackendMem{PageTables: pte}, Use: &BackendUse{User: user}}
@@ -207,8 +221,11 @@ func TestBackendRatesNeedTheSameProcess(t *testing.T) {
 }
 
 func TestServerPageFaultsAreTheProcessesOwn(t *testing.T) {
+	began := func(start uint64) time.Time { // those with 9 after the first look
+		return time.Date(2026, 3, 1, 12, 0, int(start)-8, 0, time.UTC)
+	}
 	b := func(pid int, start, min, maj uint64, own bool) Backend {
-		return Backend{Pid: pid, StartTicks: start, Own: own, Use: &BackendUse{MinorFaults: min, MajorFaults: maj}}
+		return Backend{Pid: pid, StartTicks: start, Started: began(start), Own: own, Use: &BackendUse{MinorFaults: min, MajorFaults: maj}}
 	}
 	p, c := pair(
 		Batch{Probe: "backends", Backends: []Backend{b(1, 7, 1000, 5, false), b(2, 7, 500, 0, false), b(3, 7, 10, 0, true),
@@ -219,8 +236,11 @@ func TestServerPageFaultsAreTheProcessesOwn(t *testing.T) {
 			b(3, 7, 99, 0, true),    // pgtlb's own
 			{Pid: 4},                // not readable
 			{Pid: 5, StartTicks: 7, Use: &BackendUse{MinorFaults: 5e6}}, // not readable before
-			b(6, 7, 10, 0, false), // went backwards
+			b(6, 7, 10, 0, false),  // went backwards
+			b(8, 7, 3e6, 0, false), // began before and was not listed
+			{Pid: 9, StartTicks: 7, Use: &BackendUse{MinorFaults: 4e6}}, // nobody knows when it began
 		}})
+	p.At, c.At = began(8), began(10)
 	f := derive(p, c)
 	if v := f.Get(ServerPageFaults); v.Delta != 72 || v.V != 36 {
 		t.Errorf("%+v, want 72 in 2 s", v)
@@ -228,6 +248,11 @@ func TestServerPageFaultsAreTheProcessesOwn(t *testing.T) {
 	first := derive(nil, c)
 	if v := first.Get(ServerPageFaults); v.OK() {
 		t.Errorf("first sample: %+v", v)
+	}
+	c.Batches[0].Misses = []Miss{{ID: PageTableBackendsSum, Reason: "too many open files"}}
+	part := derive(p, c)
+	if v := part.Get(ServerPageFaults); v.Missing != "too many open files" {
+		t.Errorf("with a process that was not read: %+v", v)
 	}
 }
 

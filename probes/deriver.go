@@ -26,6 +26,7 @@ type memory struct {
 	// backends are the processes that the last batch listed; nil before the first.
 	backends   map[ident]*Backend
 	backendsAt time.Duration
+	looked     time.Time // backendsAt by the wall clock
 }
 
 // past is an earlier reading of a counter. Its probe's read began at that time

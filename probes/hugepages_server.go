@@ -64,7 +64,10 @@ func judgeByUse(h *HugePages, roots Roots, pid, wanted int) bool {
 		return false
 	}
 	h.InUse, h.PageKB, h.Proof = "off", smallPageKB, "postmaster's HugetlbPages, which is 0"
-	if st.mem.Hugetlb > 0 {
+	switch {
+	case st.mem.NoHugetlb:
+		h.Proof = "a kernel without CONFIG_HUGETLBFS, which has no huge pages"
+	case st.mem.Hugetlb > 0:
 		h.InUse, h.PageKB, h.Proof = "on", wanted, "postmaster's HugetlbPages"
 	}
 	return true

@@ -17,15 +17,19 @@ type source struct {
 	name    string
 	metrics []Metric
 	read    func() ([]Reading, []Miss, error)
-	files   []*kernelFile // that read keeps open
+	files   []*kernelFile // that read reads
+	direct  bool          // the kernel itself makes all of them
 }
 
 // openSource reads once to find out which of the wanted metrics are there.
 // Those that are not come back with the reason; the probe is nil when there are
-// none at all. The files are those that read keeps open.
+// none at all. The files are those that it reads.
 func openSource(name string, wanted []Metric, read func() ([]Reading, []Miss, error), files ...*kernelFile) (Probe, []Miss) {
 	readings, misses, err := read()
-	s := &source{name: name, read: read, files: files}
+	s := &source{name: name, read: read, files: files, direct: len(files) > 0}
+	for _, f := range files {
+		s.direct = s.direct && madeByKernel(f.path)
+	}
 	var missing []Miss
 	for _, m := range wanted {
 		if hasReading(readings, m.ID) {
@@ -64,7 +68,7 @@ func missFor(id string, misses []Miss, err error) Miss {
 
 func (s *source) Name() string      { return s.name }
 func (s *source) Metrics() []Metric { return slices.Clone(s.metrics) }
-func (s *source) instant()          {}
+func (s *source) instant() bool     { return s.direct }
 
 // Close closes the files.
 func (s *source) Close() error {

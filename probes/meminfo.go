@@ -17,7 +17,7 @@ func openMeminfo(roots Roots) (Probe, []Miss) {
 		}
 		readings, misses := meminfoReadings(m)
 		return readings, misses, nil
-	})
+	}, &kernelFile{path: roots.ProcPath("meminfo")})
 }
 
 // ReadMeminfo reads /proc/meminfo, in kB. MemTotal is always there; what this

@@ -126,6 +126,16 @@ func mayOpen() int {
 	return int(min(lim.Cur, 1<<20))
 }
 
+// madeByKernel tells whether a file is one of procfs or sysfs themselves, not one
+// that is mounted over it.
+func madeByKernel(path string) bool {
+	var st unix.Statfs_t
+	if unix.Statfs(path, &st) != nil {
+		return false
+	}
+	return int64(st.Type) == unix.PROC_SUPER_MAGIC || int64(st.Type) == unix.SYSFS_MAGIC
+}
+
 // gone tells whether a read failed because the process has ended.
 func gone(err error) bool {
 	return errors.Is(err, unix.ESRCH) || errors.Is(err, unix.ENOENT)

@@ -26,6 +26,8 @@ func (procFile) close() {}
 
 func mayOpen() int { return 0 }
 
+func madeByKernel(string) bool { return false }
+
 func gone(error) bool { return false }
 
 func fileMemory(path string) (memoryID, uint64, error) { return memoryID{}, 0, notHere(path) }

@@ -2,7 +2,7 @@ package probes
 
 import (
 	"errors"
-	"io/fs"
+	"fmt"
 	"time"
 )
 
@@ -14,10 +14,15 @@ const lookAgain = 10 * time.Second
 // filesPerProcess are schedstat, stat and status.
 const filesPerProcess = 3
 
+// errEnded: the pid belongs to another process now.
+var errEnded = errors.New("the process has ended")
+
 // process is one process of the server.
 type process struct {
 	pid   int // in our pid namespace
 	start uint64
+	// begun is start by the wall clock of when it was first listed.
+	begun time.Time
 	nspid int // in the server's pid namespace
 	role  string
 	named bool // role is that of a title of its own
@@ -60,7 +65,8 @@ func newProcessTable(roots Roots) *processTable {
 }
 
 // read returns the postmaster and its children as they are now; the processes
-// are valid until the next read. Without any the error says why.
+// are valid until the next read. The error says why there are none, or why some
+// that have not ended are not among them.
 func (t *processTable) read(pm postmaster) ([]*process, error) {
 	t.round++
 	t.now, t.title = time.Now(), ""
@@ -77,18 +83,18 @@ func (t *processTable) read(pm postmaster) ([]*process, error) {
 	}
 	list := make([]*process, 0, len(children)+1)
 	list = append(list, root)
-	var denied error
+	var unread error // why the list is not whole
 	for _, pid := range children {
 		p, err := t.look(pid, pm.pid)
 		switch {
 		case err == nil:
 			list = append(list, p)
-		case errors.Is(err, fs.ErrPermission):
-			denied = err // the others may be readable
+		case !gone(err) && !errors.Is(err, errEnded):
+			unread = fmt.Errorf("reading process %d of the server: %w", pid, err) // the others may be readable
 		}
 	}
 	t.forget()
-	return list, denied
+	return list, unread
 }
 
 // look reads one process, from its open files if it is known.
@@ -188,7 +194,7 @@ func (t *processTable) measure(p *process) (threads uint64, err error) {
 		return 0, err
 	}
 	if p.start != 0 && p.start != stat.start {
-		return 0, &Unavailable{What: "process", Reason: "the process has ended"}
+		return 0, errEnded
 	}
 	p.start, p.nspid = stat.start, status.nspid
 	p.setMem(status)

@@ -4,6 +4,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -67,6 +68,23 @@ func TestOnlyProcessesThatRanAreRead(t *testing.T) {
 		if got := ran(read()); len(got) != 1 || got[0] != 1001 {
 			t.Errorf("1001 has two threads, and it says %v", got)
 		}
+	}
+}
+
+// A child that cannot be read leaves the list short, and the error says so; one
+// that has ended does not.
+func TestAnUnreadableChildIsNotLeftOutSilently(t *testing.T) {
+	tr := newTree(t, 3)
+	table := newProcessTable(tr.roots)
+	defer table.close()
+	tr.put(t, 1002, "stat", "1002 (postgres) S x\n")
+	list, err := table.read(tr.postmaster())
+	if err == nil || !strings.Contains(err.Error(), "process 1002") || len(list) != 3 {
+		t.Errorf("%d processes, %v", len(list), err)
+	}
+	tr.end(t, 1002) // still in the list of children
+	if list, err = table.read(tr.postmaster()); err != nil || len(list) != 3 {
+		t.Errorf("%d processes, %v", len(list), err)
 	}
 }
 

@@ -62,7 +62,7 @@ func parseProcStat(b []byte) (procStat, error) {
 type procStatus struct {
 	nspid  int // in the innermost pid namespace: what the process calls itself
 	mem    BackendMem
-	hasMem bool   // false for a process that is ending, and before Linux 4.5
+	hasMem bool   // false for a process that is ending, and before Linux 4.5; HugetlbPages may be missing all the same
 	peak   uint64 // VmPeak in kB
 	// threads is 0 where the file does not tell.
 	threads uint64
@@ -73,7 +73,7 @@ type procStatus struct {
 func parseProcStatus(b []byte) (procStatus, error) {
 	var s procStatus
 	var pid uint64
-	found := 0
+	found, hugetlb := 0, false
 	for len(b) > 0 {
 		var line []byte
 		line, b, _ = bytes.Cut(b, []byte("\n"))
@@ -97,7 +97,7 @@ func parseProcStatus(b []byte) (procStatus, error) {
 			found++
 		case "HugetlbPages":
 			into = &s.mem.Hugetlb
-			found++
+			hugetlb = true
 		case "RssShmem":
 			into = &s.mem.Shmem
 			found++
@@ -117,7 +117,8 @@ func parseProcStatus(b []byte) (procStatus, error) {
 		return procStatus{}, errors.New("process status: no pid")
 	}
 	s.nspid = int(pid)
-	s.hasMem = found == 4
+	s.hasMem = found == 3
+	s.mem.NoHugetlb = s.hasMem && !hugetlb
 	return s, nil
 }
 

@@ -111,6 +111,9 @@ type BackendMem struct {
 	Hugetlb    uint64 `json:"hugetlb"` // HugetlbPages
 	Shmem      uint64 `json:"shmem"`   // RssShmem
 	Private    uint64 `json:"anon"`    // RssAnon
+	// NoHugetlb: the kernel prints no HugetlbPages, being built without
+	// CONFIG_HUGETLBFS, so Hugetlb is no figure.
+	NoHugetlb bool `json:"no_hugetlb,omitempty"`
 }
 
 // BackendUse holds a process's counters, from /proc/PID/stat.

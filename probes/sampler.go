@@ -165,10 +165,11 @@ type run struct {
 	wg       sync.WaitGroup
 }
 
-// instant is a Probe whose Read waits for nobody: its files are made by the kernel
-// when they are read. The sampler reads it itself; to wake a goroutine for each
-// would cost more than most of these reads.
-type instant interface{ instant() }
+// instant is a Probe that can tell that its Read waits for nobody: its files are
+// made by the kernel when they are read. The sampler reads it itself; to wake a
+// goroutine for each would cost more than most of these reads. Files of the same
+// names that a program makes, as lxcfs does in containers, may hang.
+type instant interface{ instant() bool }
 
 // reader is one probe with the goroutine that reads it.
 type reader struct {
@@ -196,7 +197,7 @@ func (r *run) add(ctx context.Context, p Probe) error {
 	ctx, cancel := context.WithCancel(ctx)
 	rd := &reader{probe: p, cancel: cancel, gone: make(chan struct{})}
 	r.readers = append(r.readers, rd)
-	if _, ok := p.(instant); ok {
+	if i, ok := p.(instant); ok && i.instant() {
 		close(rd.gone)
 		return nil
 	}

@@ -63,6 +63,10 @@ type Contact struct {
 	// while there is one.
 	Lost time.Time
 	Why  string
+	// Answered is when the server answered last. Silent tells that it has let a
+	// question since then wait for too long, which is not yet a loss.
+	Answered time.Time
+	Silent   bool
 }
 
 // Contact may be called at any time and does not wait.
@@ -71,8 +75,12 @@ func (s *Server) Contact() Contact { return *s.state.Load() }
 // touch notes how a use of the server ended.
 func (s *Server) touch(err error) {
 	old := s.Contact()
-	now := Contact{Connection: s.gen}
-	if s.cur == nil && err != nil {
+	now := Contact{Connection: s.gen, Answered: time.Now()}
+	switch {
+	case tooSlow(err):
+		now.Lost, now.Why, now.Answered, now.Silent = old.Lost, old.Why, old.Answered, old.Lost.IsZero()
+	case s.cur == nil && err != nil:
+		now.Answered = old.Answered
 		now.Lost, now.Why = old.Lost, Clean(err.Error())
 		if now.Lost.IsZero() {
 			now.Lost = time.Now()
@@ -80,6 +88,9 @@ func (s *Server) touch(err error) {
 	}
 	s.state.Store(&now)
 }
+
+// tooSlow tells whether only time ran out: of a busy server nothing else is known.
+func tooSlow(err error) bool { return errors.Is(err, context.DeadlineExceeded) }
 
 // session is one connection and what the server says about it.
 type session struct {
@@ -172,6 +183,9 @@ type serverError struct{ err error }
 
 // Error names each failed attempt once: pgx tries an address again without TLS.
 func (e *serverError) Error() string {
+	if tooSlow(e.err) {
+		return "the server did not answer in time"
+	}
 	var lines []string
 	for line := range strings.Lines(e.err.Error()) {
 		line = strings.TrimSpace(Clean(line))
@@ -219,7 +233,7 @@ func (s *Server) dial(ctx context.Context) (*session, error) {
 func (c *session) identify(ctx context.Context) error {
 	var addr string
 	var port int
-	err := c.conn.QueryRow(ctx, sessionSQL).Scan(&c.pid, &c.version, &c.started, &addr, &port, nil)
+	err := c.conn.QueryRow(ctx, sessionSQL).Scan(&c.pid, &c.version, &c.started, &addr, &port)
 	if err != nil {
 		return fmt.Errorf("asking the server who we are: %w", &serverError{err})
 	}

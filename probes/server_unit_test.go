@@ -170,6 +170,11 @@ func TestProcStatus(t *testing.T) {
 	if s, err = parseProcStatus([]byte("Name:\tpostgres\nPid:\t7\n")); err != nil || s.hasMem || s.nspid != 7 {
 		t.Errorf("zombie: %+v, %v", s, err)
 	}
+	// A kernel without CONFIG_HUGETLBFS: the other figures hold.
+	none := strings.Replace(statusText, "HugetlbPages:\t    2048 kB\n", "", 1)
+	if s, err = parseProcStatus([]byte(none)); err != nil || !s.hasMem || !s.mem.NoHugetlb || s.mem.PageTables != 5268 {
+		t.Errorf("without HugetlbPages: %+v, %v", s, err)
+	}
 	for _, bad := range []string{"", "Name: x", "Pid:\tx\n", "Pid:\t7\nVmPTE:\t1 MB\n"} {
 		if s, err := parseProcStatus([]byte(bad)); err == nil {
 			t.Errorf("%q gives %+v", bad, s)
@@ -343,6 +348,10 @@ func TestBackendSumsAreMissingWhenNotAllIsSeen(t *testing.T) {
 	readings, misses = backendSums([]Backend{{Role: "checkpointer", Mem: &BackendMem{PageTables: 5}}}, nil)
 	if len(readings) != 2 || len(misses) != 1 || misses[0].ID != PageTableMaxBackend {
 		t.Errorf("without clients: readings %+v, misses %+v", readings, misses)
+	}
+	readings, misses = backendSums([]Backend{{Role: RoleClient}, {Role: "checkpointer"}}, nil)
+	if len(readings) != 1 || len(misses) != 2 || misses[0].ID != PageTableBackendsSum || misses[0].State != NotThere || misses[0].Reason == "" {
+		t.Errorf("without memory of any process: readings %+v, misses %+v", readings, misses)
 	}
 }
 

@@ -183,7 +183,7 @@ func examine(ctx context.Context, c *session, e *ServerExam) error {
 	})
 	if err := c.conn.SendBatch(ctx, &b).Close(); err != nil {
 		var pg *pgconn.PgError
-		if !errors.As(err, &pg) || pg.Code != "42501" { // insufficient_privilege
+		if !errors.As(err, &pg) || pg.Code != insufficientPrivilege {
 			return err
 		}
 		e.FilesUnknown = "the role " + Clean(e.Role.Name) + " may not read pg_file_settings"

@@ -31,7 +31,7 @@ func columns() []column {
 		{"STATE", 7, true, 5, words(func(b *probes.BackendRow) string { return stateText(b.State) })},
 		{"PAGE TABLES", 17, false, 0, drawPageTables},
 		{"kB/s", 7, false, 8, rate(func(r *probes.BackendRates) string { return signed(r.PageTables) })},
-		{"HUGETLB", 8, false, 6, memory(func(m *probes.BackendMem) uint64 { return m.Hugetlb })},
+		{"HUGETLB", 8, false, 6, drawHugetlb},
 		{"SHARED", 8, false, 6, memory(func(m *probes.BackendMem) uint64 { return m.Shmem })},
 		{"PRIVATE", 8, false, 10, memory(func(m *probes.BackendMem) uint64 { return m.Private })},
 		{"PSS", 8, false, 1, drawPss},
@@ -150,6 +150,15 @@ func rate(f func(*probes.BackendRates) string) func(*canvas, int, int, int, *pro
 		}
 		c.right(x, y, w, text, st)
 	}
+}
+
+// drawHugetlb has a dash where the kernel prints no HugetlbPages.
+func drawHugetlb(c *canvas, x, y, w int, b *probes.BackendRow, t *tableView) {
+	if b.Mem != nil && b.Mem.NoHugetlb {
+		c.right(x, y, w, "-", stDim)
+		return
+	}
+	memory(func(m *probes.BackendMem) uint64 { return m.Hugetlb })(c, x, y, w, b, t)
 }
 
 func memory(f func(*probes.BackendMem) uint64) func(*canvas, int, int, int, *probes.BackendRow, *tableView) {

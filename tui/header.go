@@ -69,6 +69,8 @@ func (m *Model) pagesOrAlarm(st *trial.State, w int) []fig {
 		}
 		// The reason stands at the end.
 		return []fig{{strings.Join(wrapMiddle(clean(m.st.Unreachable), room, 1), ""), stAlarm, 0}}
+	case m.st.Silent != "":
+		return []fig{{m.st.Silent, stWarn, 0}}
 	}
 	return pagesFigs(st, w < 60)
 }

@@ -50,8 +50,6 @@ func helpKeys(st *trial.State) [][2]string {
 			keys = append(keys,
 				[2]string{"1 … 9", "start or stop one of the first nine scenarios; several can run at once"},
 				[2]string{"l", "all scenarios: what they show, their scripts and parameters, each one's TPS, p99 and Apdex. There: enter starts and stops, e goes to the parameters, enter changes one, esc goes back"})
-		}
-		if st != nil && len(st.Loads) > 0 {
 			keys = append(keys, [2]string{"x", "an experiment: alternating runs of a setting's values, with a verdict. It goes on while the live screen is shown; x shows it again"})
 		}
 		keys = append(keys, [2]string{"b  B", "take the current or last run as the baseline; choose a stored one"})

@@ -53,7 +53,7 @@ func (m *Model) hints(st *trial.State) []hint {
 	if st.Mode != trial.Replaying {
 		out = append(out, hint{"d", "doctor", 5})
 	}
-	out = append(out, hint{"C", "connection cost", 10}, hint{"enter", "zoom", 6}, hint{"s", "sort", 9}, hint{"/", "filter", 9})
+	out = append(out, hint{"C", "cost", 7}, hint{"enter", "zoom", 6}, hint{"s", "sort", 9}, hint{"/", "filter", 9})
 	if st.Mode != trial.Replaying {
 		freeze := "freeze"
 		if m.frozen != nil {

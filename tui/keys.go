@@ -107,19 +107,26 @@ func (m *Model) modeKey(k string) tea.Cmd {
 	case "d":
 		m.overlay = newDoctorScreen(m)
 	case "x":
+		if m.readOnly() {
+			return m.notices.say("An experiment drives load: start pgtlb with --allow-load.")
+		}
 		if m.experiment == nil {
 			m.experiment = newExperimentScreen(m.st)
 		}
 		m.overlay = m.experiment
 	case "h":
-		if m.st.Mode == trial.InLab {
-			m.overlay = newPagesMenu(m.st)
+		if m.st.Mode != trial.InLab {
+			return m.notices.say("Other pages need a restart of the server, which only pgtlb lab does.")
 		}
+		m.overlay = newPagesMenu(m.st)
 	case "space":
 		m.freeze()
 	case "+", "=", "-":
 		m.interval(k)
 	default:
+		if m.readOnly() && len(k) == 1 && k[0] >= '1' && k[0] <= '9' {
+			return m.notices.say("This session only reads: to start scenarios, start pgtlb with --allow-load.")
+		}
 		m.digit(k)
 	}
 	return nil
@@ -153,6 +160,9 @@ func (m *Model) digit(k string) bool {
 	m.engine.Do(trial.ToggleLoad{Key: int(k[0] - '0')})
 	return true
 }
+
+// readOnly tells whether the session only watches: it has no scenario to start.
+func (m *Model) readOnly() bool { return m.st.Mode == trial.Watching && len(m.st.Loads) == 0 }
 
 // freeze holds the view or lets it go; the session goes on either way.
 func (m *Model) freeze() {

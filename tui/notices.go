@@ -53,6 +53,14 @@ func (n *notices) take(all []trial.Notice) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
+// say adds a message of the screen's own and returns the command that ends it.
+func (n *notices) say(text string) tea.Cmd {
+	n.next++
+	id := n.next
+	n.list = append(append([]note{}, n.list...), note{trial.Notice{Text: text}, id})
+	return tea.Tick(noticeFor, func(time.Time) tea.Msg { return expireMsg{id} })
+}
+
 // expire takes one message away.
 func (n *notices) expire(msg expireMsg) {
 	n.keep(func(x note) bool { return x.id != msg.id })

@@ -21,7 +21,7 @@ func Picture(opts Options, light bool) Options {
 	return opts
 }
 
-// Snapshot returns the screen of one state at a probes.Memory, after some keys ("tab",
+// Snapshot returns the screen of one state at a size, after some keys ("tab",
 // "enter", "?" …), as lines with escape sequences. Nothing is asked of a
 // session; what a key would ask for does not happen.
 func Snapshot(st trial.State, opts Options, w, h int, keys ...string) string {

@@ -193,6 +193,9 @@ func (t *table) drawTitle(c *canvas, r rect, sc *scene, v *tableView) {
 			left = append(left, fig{probes.Memory(others.V) + " of other processes", stDim, 6})
 		}
 	}
+	if stale := sc.stale(); stale != "" && v.all > 0 {
+		left = append(left, fig{clean(stale), stWarn, 1})
+	}
 	left = append(left, passFig(sc.st.Pass)...)
 	right := []fig{{"s sort: " + sortKeys()[t.sort].name, stDim, 4}}
 	switch {
@@ -212,6 +215,19 @@ func (t *table) drawTitle(c *canvas, r rect, sc *scene, v *tableView) {
 		}
 	}
 	titled(c, r, kept[:n], kept[n:])
+}
+
+// stale says of when the rows are, while the server does not tell newer ones.
+func (sc *scene) stale() string {
+	if sc.last == nil {
+		return ""
+	}
+	for _, m := range sc.last.Misses {
+		if m.ID == probes.Backends {
+			return m.Reason
+		}
+	}
+	return ""
 }
 
 // titled writes figures into a top border, left and right.

@@ -173,7 +173,7 @@ func (sc *scene) explain(p pane) []block {
 		}
 		switch {
 		case id == probes.WalkCeilingPct && now.OK():
-			m.Meaning = sentence(probes.WalkCeilingText(now.V, sc.st.Host)) + "."
+			m.Meaning = sentence(probes.WalkCeilingText(now.V, m)) + "."
 		case probes.PerTransaction(id) && now.OK():
 			m.Meaning = sc.perTransaction()
 		}

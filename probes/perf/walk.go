@@ -129,10 +129,13 @@ func calm(e Event) Event {
 	return e
 }
 
+// NestedWalksNote is what WalkNote says where the hypervisor's own walks are left out.
+const NestedWalksNote = "This CPU does not count the walks through the hypervisor's own tables (EPT): inside this virtual machine it is no bound."
+
 // WalkNote says what the bound made of page walks leaves out on this CPU; empty where it is one.
 func WalkNote(c CPU) string {
 	if w, known := intelWalks(c); c.Hypervisor && known && !w.nested {
-		return "This CPU does not count the walks through the hypervisor's own tables (EPT): inside this virtual machine it is no bound."
+		return NestedWalksNote
 	}
 	return ""
 }

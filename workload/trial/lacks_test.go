@@ -55,3 +55,32 @@ func TestOneMissedSampleIsAGap(t *testing.T) {
 		}
 	}
 }
+
+// Whoever may count no events learns so from counting{}, whose page faults those
+// of /proc/vmstat are from their scope, and in which way each figure is missing.
+func TestResultOfSomebodyWhoMayNotCount(t *testing.T) {
+	run := published4kB().run()
+	run.Meta.Counting = probes.CountingScope{}
+	run.Meta.Metrics = []probes.Metric{{ID: probes.PageFaults, Scope: "system wide"}}
+	run.Meta.Unavailable = append(run.Meta.Unavailable, probes.Miss{ID: probes.ContextSwitches, State: probes.NoPermission, Reason: "needs CAP_PERFMON"},
+		probes.Miss{ID: probes.StmtCalls, Reason: "who knows"})
+	o := BuildObserved(run)
+	if want := (probes.CountingScope{Scope: "none", Why: "no permission: needs CAP_PERFMON"}); o.Counting != want {
+		t.Errorf("counting %+v, want %+v", o.Counting, want)
+	}
+	if c := o.Counters[probes.PageFaults]; c.Scope != "system wide" {
+		t.Errorf("page faults %+v", c)
+	}
+	for _, u := range o.Unavailable {
+		if u.State == "" {
+			t.Errorf("no state: %+v", u)
+		}
+	}
+	var text bytes.Buffer
+	if err := WriteObservedText(&text, o); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), "(system wide)") {
+		t.Errorf("the text mixes scopes silently:\n%s", text.String())
+	}
+}

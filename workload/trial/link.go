@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -62,7 +63,7 @@ func (s *Session) checkLink(ctx context.Context) {
 		return
 	}
 	l, c := s.link, s.link.server.Contact()
-	s.st.Unreachable = ""
+	s.st.Unreachable, s.st.Silent = "", silence(c, time.Now())
 	if !c.Lost.IsZero() {
 		s.st.Unreachable = fmt.Sprintf("server unreachable since %s: %s", c.Lost.Format("15:04:05"), c.Why)
 		return
@@ -88,6 +89,14 @@ func (s *Session) checkLink(ctx context.Context) {
 			}
 		})
 	})
+}
+
+// silence says for how long a server has not answered; empty for one that answers.
+func silence(c probes.Contact, now time.Time) string {
+	if !c.Silent {
+		return ""
+	}
+	return fmt.Sprintf("the server has not answered for %.0f s", now.Sub(c.Answered).Seconds())
 }
 
 // recount opens the counters again where they counted the processes of a server

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"sync"
+	"time"
 )
 
 // mailbox hands the newest state to one reader. Putting never blocks: a state
@@ -12,18 +13,27 @@ type mailbox struct {
 	mu      sync.Mutex
 	state   *State
 	dropped uint64
+	last    time.Time // when one was replaced
 	closed  bool
 	ready   chan struct{} // holds a token while there is something to take
 }
 
 func newMailbox() *mailbox { return &mailbox{ready: make(chan struct{}, 1)} }
 
-// put publishes a state.
+// droppedFade is how long states that were replaced count after the last of them.
+const droppedFade = 30 * time.Second
+
+// put publishes a state. Those of the start, before anything is measured, follow
+// each other faster than anybody looks: they do not count as replaced.
 func (m *mailbox) put(s State) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.state != nil {
+	switch {
+	case m.state != nil && len(m.state.History) > 0:
 		m.dropped++
+		m.last = time.Now()
+	case time.Since(m.last) > droppedFade:
+		m.dropped = 0
 	}
 	s.Dropped = m.dropped
 	m.state = &s

@@ -217,7 +217,8 @@ func ceiling(base *Arm, cand Arm) string {
 	if base != nil {
 		what = "Ceiling of page walks in the baseline: "
 	}
-	return what + probes.WalkCeilingText(f.Value, of.Meta.Host) + "."
+	opened, _ := find(of.Meta.Metrics, probes.WalkCeilingPct)
+	return what + probes.WalkCeilingText(f.Value, opened) + "."
 }
 
 // faultsOf chooses the page faults to speak of: the server's own where all the

@@ -13,7 +13,8 @@ type Observed struct {
 	DurationS float64            `json:"duration_s"`
 	Server    string             `json:"server_version"`
 	Counters  map[string]Counted `json:"counters"`
-	// Counting is whose kernel events were counted.
+	// Counting is whose kernel events were counted; scope "none" with the reason
+	// where perf events count none.
 	Counting    probes.CountingScope `json:"counting,omitzero"`
 	Unavailable []probes.Miss        `json:"unavailable"`
 	Gaps        []Gap                `json:"gaps"`
@@ -33,6 +34,9 @@ type Counted struct {
 	PerSecond *float64 `json:"per_second,omitempty"`
 	PerTxn    *float64 `json:"per_txn,omitempty"`
 	Unit      string   `json:"unit"`
+	// Scope says whose events a figure counts, where that may differ from one
+	// figure to the next: "system wide". Counting's is that of perf events.
+	Scope string `json:"scope,omitempty"`
 	// RunningPct is the share of time in which a perf counter really ran.
 	RunningPct *float64 `json:"running_pct,omitempty"`
 	// UncoveredS is how many seconds of the run a counter's growth leaves out,
@@ -260,6 +264,13 @@ func observed(run *Run, frames []probes.Frame, s *Summary, transactions float64)
 		Counters: map[string]Counted{}, Counting: meta.Counting, Unavailable: unavailable(meta, frames, s), Gaps: gaps(frames, s),
 		HugePages: HugePagesUse{hp.Requested, hp.InUse, hp.PageKB},
 	}
+	if o.Counting.Scope == "" {
+		o.Counting = countingNone(meta)
+	}
+	scopes := map[string]string{}
+	for _, m := range meta.Metrics {
+		scopes[m.ID] = m.Scope
+	}
 	known := map[string]bool{}
 	for _, u := range o.Unavailable {
 		known[u.ID] = true
@@ -269,9 +280,16 @@ func observed(run *Run, frames []probes.Frame, s *Summary, transactions float64)
 		switch {
 		case !measured || ofLoad(m.ID):
 		case f.OK():
-			o.Counters[m.ID] = counted(m, f, transactions)
+			c := counted(m, f, transactions)
+			c.Scope = scopes[m.ID]
+			o.Counters[m.ID] = c
 		case !known[m.ID] && !probes.PerTransaction(m.ID): // their counters are named
 			o.Unavailable = append(o.Unavailable, probes.MissOf(m.ID, f.Missing))
+		}
+	}
+	for i := range o.Unavailable { // of what a source has, and gave no figure of this time
+		if u := &o.Unavailable[i]; u.State == "" {
+			u.State = probes.NotCounted
 		}
 	}
 	if f := s.Get(probes.PageTables); f.OK() {
@@ -289,6 +307,18 @@ func observed(run *Run, frames []probes.Frame, s *Summary, transactions float64)
 	o.forecast = forecastOf(meta, frames)
 	o.PageTables.forecast(o.forecast)
 	return o
+}
+
+// countingNone is the scope of a run in which perf events counted nothing, with
+// the reason; empty where the run does not tell it.
+func countingNone(meta Meta) probes.CountingScope {
+	for _, m := range meta.Unavailable {
+		// They are counted wherever perf events are.
+		if m.ID == probes.ContextSwitches {
+			return probes.CountingScope{Scope: "none", Why: m.Text()}
+		}
+	}
+	return probes.CountingScope{}
 }
 
 // ofLoad tells which metrics the result has keys of its own for.

@@ -62,8 +62,8 @@ func TestResultKeys(t *testing.T) {
 	}
 	haveKeys(t, "catalog", b.Catalog, "start_kb", "end_kb")
 	haveKeys(t, "huge_pages", b.HugePages, "requested", "in_use", "page_kb")
-	haveKeys(t, "a counter", b.Counters[probes.PageFaults], "value", "per_second", "per_txn", "unit")
-	haveKeys(t, "a gauge", b.Counters[probes.PageTables], "value", "unit")
+	haveKeys(t, "a counter", b.Counters[probes.PageFaults], "value", "per_second", "per_txn", "unit", "scope")
+	haveKeys(t, "a gauge", b.Counters[probes.PageTables], "value", "unit", "scope")
 }
 
 func haveKeys(t *testing.T, what string, v any, want ...string) {

@@ -117,6 +117,9 @@ func (o Observed) text(line func(format string, args ...any)) {
 	} {
 		if c, ok := o.Counters[id]; ok {
 			text := countedText(probes.MustLookup(id), c)
+			if c.Scope != "" && o.Counting.Scope != "" && c.Scope != o.Counting.Scope {
+				text += " (" + probes.Clean(c.Scope) + ")"
+			}
 			if id == probes.ServerTPS && o.DurationS < settlesAfter {
 				text += fmt.Sprintf(" (backends report with up to a second of delay: too low in a run below %d s)", settlesAfter)
 			}
@@ -124,7 +127,8 @@ func (o Observed) text(line func(format string, args ...any)) {
 		}
 	}
 	if c, ok := o.Counters[probes.WalkCeilingPct]; ok {
-		line("ceiling: %s", probes.WalkCeilingText(c.Value, o.meta.Host))
+		opened, _ := find(o.meta.Metrics, probes.WalkCeilingPct)
+		line("ceiling: %s", probes.WalkCeilingText(c.Value, opened))
 	}
 	line("PageTables: %s at the start, %s at the end; largest backend %s",
 		memoryText(o.PageTables.Start), memoryText(o.PageTables.End), memoryText(o.PageTables.MaxBackend))

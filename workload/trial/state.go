@@ -42,10 +42,13 @@ type State struct {
 	// Unreachable says since when and why the server cannot be reached; empty
 	// while it can.
 	Unreachable string
-	Pages       string // proved page mode, "4kB"; empty where unknown
-	Dataset     *Dataset
-	Loads       []LoadState // the scenarios that keys can start, in key order
-	Interval    time.Duration
+	// Silent says for how long the server, which can be reached, has not answered;
+	// empty while it answers.
+	Silent   string
+	Pages    string // proved page mode, "4kB"; empty where unknown
+	Dataset  *Dataset
+	Loads    []LoadState // the scenarios that keys can start, in key order
+	Interval time.Duration
 	// History holds the frames of this session, oldest first.
 	History []probes.Frame
 	// Metrics describes what is measured, as opened.
@@ -75,7 +78,8 @@ type State struct {
 	Examined *Examined
 	// Experiment is the one under way or the last one; nil before the first.
 	Experiment *ExperimentState
-	// Dropped counts states that the screen was too slow to take.
+	// Dropped counts states that the screen was too slow to take, until there has
+	// been none for a while.
 	Dropped uint64
 	// Replay is set when a recorded run is shown.
 	Replay *ReplayState

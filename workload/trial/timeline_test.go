@@ -85,12 +85,19 @@ func TestTimelineStatesAreNotChangedAfterwards(t *testing.T) {
 
 func TestMailboxKeepsTheNewestAndCountsTheRest(t *testing.T) {
 	m := newMailbox()
-	m.put(State{Seq: 1})
-	m.put(State{Seq: 2})
-	m.put(State{Seq: 3})
+	shown := []probes.Frame{{}}
+	m.put(State{Seq: 1}) // of the start: it does not count
+	for seq := range uint64(3) {
+		m.put(State{Seq: 1 + seq, History: shown})
+	}
 	s, err := m.next(t.Context())
 	if err != nil || s.Seq != 3 || s.Dropped != 2 {
 		t.Errorf("got %d with %d dropped, %v", s.Seq, s.Dropped, err)
+	}
+	m.last = m.last.Add(-2 * droppedFade)
+	m.put(State{Seq: 3, History: shown})
+	if s, err = m.next(t.Context()); err != nil || s.Dropped != 0 {
+		t.Errorf("%d still count as dropped, %v", s.Dropped, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
