@@ -338,7 +338,7 @@ func TestBadPlansAreRefused(t *testing.T) {
 			t.Errorf("%s left %v", name, names)
 		}
 	}
-	if _, err := Open(t.TempDir(), "last"); !errors.Is(err, ErrNone) {
+	if _, err := Open(t.TempDir(), "last"); !errors.Is(err, errNone) {
 		t.Errorf("%v", err)
 	}
 }

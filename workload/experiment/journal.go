@@ -143,8 +143,8 @@ func Names(runs string) ([]string, error) {
 	return out, nil
 }
 
-// ErrNone says that no experiment has that name.
-var ErrNone = errors.New("there is no such experiment")
+// errNone says that no experiment has that name.
+var errNone = errors.New("there is no such experiment")
 
 // Open reads an experiment by its name, the beginning of one name, or "last".
 func Open(runs, name string) (*Journal, error) {
@@ -163,7 +163,7 @@ func Open(runs, name string) (*Journal, error) {
 	}
 	switch len(found) {
 	case 0:
-		return nil, fmt.Errorf("%q: %w", name, ErrNone)
+		return nil, fmt.Errorf("%q: %w", name, errNone)
 	case 1:
 		return read(filepath.Join(Dir(runs), found[0]+extension))
 	}
