@@ -349,3 +349,13 @@ func TestFloorIsOfTheFirstRuns(t *testing.T) {
 		t.Errorf("%v %v", a, b)
 	}
 }
+
+// Four evenly spread values fall into two groups by chance too often to tell of it.
+func TestTwoModesNeedSixRuns(t *testing.T) {
+	if _, _, two := TwoModes([]float64{100, 101, 120, 121}); two {
+		t.Error("of four runs")
+	}
+	if _, _, two := TwoModes([]float64{100, 101, 100, 120, 121, 120}); !two {
+		t.Error("of six runs")
+	}
+}
