@@ -73,7 +73,7 @@ func (x *experimentScreen) hints(e *trial.ExperimentState) []hint {
 	case e == nil:
 		return []hint{{"↑↓", "select", 1}, {"enter", "change, start", 0}, {"esc", "close", 0}}
 	case e.Gate != nil:
-		return []hint{{"enter", "as planned", 0}, {"m", "as many as it takes", 0}, {"n", "end it", 0}}
+		return []hint{{"enter", "as planned", 0}, {"m", "the suggested number", 0}, {"n", "end it", 0}}
 	case e.Over && e.Result != nil:
 		return []hint{{"enter", "result", 0}, {"↑↓", "scroll", 2}, {"n", "new one", 1}, {"esc", "close", 0}}
 	case e.Over:
@@ -142,19 +142,26 @@ func drawGate(c *canvas, g *experiment.Gate, p experiment.Plan) {
 	width := min(w, c.w-6)
 	var text []para
 	add := func(s string, st style) { text = append(text, para{s, st}) }
-	add(fmt.Sprintf("%d identical runs with %s = %s differ by %s %%: that is the noise floor so far. A smaller difference will be no result.",
-		len(g.Identical), clean(p.Factor), clean(p.Values[0]), probes.Number(100*g.Spread)), stValue)
+	add(fmt.Sprintf("%d identical runs with %s = %s are %s %% apart. The noise floor at the end, of six, is then likely near %s %%: a smaller difference will be no result.",
+		len(g.Identical), clean(p.Factor), clean(p.Values[0]), probes.Number(100*g.Spread), probes.Number(100*g.Floor)), stValue)
 	add("", stPlain)
 	effect := probes.Number(100*g.Detect) + " %"
 	switch {
 	case g.Pairs == 0:
 		add("They do not tell how many pairs an effect of "+effect+" takes.", stPlain)
 	case g.Hidden:
-		add(fmt.Sprintf("An effect of %s is below the noise floor: no number of pairs makes it a result. End what else runs on this machine, measure longer, or look for a larger effect.", effect), stWarn)
+		add(fmt.Sprintf("An effect of %s is likely too small for that: no number of pairs makes it a result then. End what else runs on this machine, measure longer, or look for a larger effect.", effect), stWarn)
 	case g.Pairs > g.Planned:
 		add(fmt.Sprintf("To find an effect of %s takes about %d pairs, %d are planned: %s more.", effect, g.Pairs, g.Planned, about(time.Duration(g.Pairs-g.Planned)*g.Block)), stWarn)
 	default:
 		add(fmt.Sprintf("To find an effect of %s takes about %d pairs; %d are planned.", effect, g.Pairs, g.Planned), stGood)
+	}
+	switch {
+	case g.Pairs == 0 || g.Hidden:
+	case g.Cautious == 0:
+		add(fmt.Sprintf("%d runs tell little about the spread: if they lie close by chance, no number of pairs makes it a result.", len(g.Identical)), stDim)
+	default:
+		add(fmt.Sprintf("%d runs tell little about the spread: to be safe make %d pairs.", len(g.Identical), g.Cautious), stDim)
 	}
 	add("", stPlain)
 	add(fmt.Sprintf("enter  %d pairs, as planned", g.Planned), stKey)

@@ -41,9 +41,9 @@ func experimentGoldens() []golden {
 		return st
 	}
 	gate := demoExperiment(2)
-	gate.Gate = &experiment.Gate{Identical: []float64{54263, 54710}, Spread: 0.0082, Pairs: 8, Planned: 6, Detect: 0.03, Block: 82 * time.Second}
+	gate.Gate = &experiment.Gate{Identical: []float64{54263, 54710}, Spread: 0.0082, Floor: 0.0185, Pairs: 8, Cautious: 31, Planned: 6, Detect: 0.03, Block: 82 * time.Second}
 	hidden := demoExperiment(2)
-	hidden.Gate = &experiment.Gate{Identical: []float64{44263, 54710}, Spread: 0.211, Pairs: 161, Planned: 6, Hidden: true, Detect: 0.03, Block: 82 * time.Second}
+	hidden.Gate = &experiment.Gate{Identical: []float64{44263, 54710}, Spread: 0.211, Floor: 0.61, Pairs: 161, Planned: 6, Hidden: true, Detect: 0.03, Block: 82 * time.Second}
 	many := demoExperiment(2)
 	many.Gate = &experiment.Gate{Identical: []float64{53263, 54710}, Spread: 0.0268, Pairs: 41, Planned: 6, Detect: 0.03, Block: 82 * time.Second}
 	early := demoExperiment(2)

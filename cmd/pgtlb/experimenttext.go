@@ -122,14 +122,23 @@ func gateLines(g *experiment.Gate) []string {
 	for _, v := range g.Identical {
 		figures = append(figures, probes.Number(v))
 	}
-	lines := []string{fmt.Sprintf("noise floor so far: %.1f %% between %s identical runs (%s TPS)", 100*g.Spread, strconv.Itoa(len(figures)), strings.Join(figures, ", "))}
+	lines := []string{fmt.Sprintf("%d identical runs (%s TPS) are %.1f %% apart; the noise floor at the end, of six, is then likely near %.1f %%", len(figures), strings.Join(figures, ", "), 100*g.Spread, 100*g.Floor)}
 	switch {
 	case g.Hidden:
-		lines = append(lines, fmt.Sprintf("a difference of %.3g %% is smaller than that: no number of pairs makes it a result here; longer steps (--measure), a quieter machine or a larger --detect may", 100*g.Detect))
+		lines = append(lines, fmt.Sprintf("a difference of %.3g %% is likely too small for that: no number of pairs makes it a result then; longer steps (--measure), a quieter machine or a larger --detect may", 100*g.Detect))
 	case g.Pairs > 0:
-		lines = append(lines, fmt.Sprintf("a difference of %.3g %% takes about %s with that spread (%d planned), %s", 100*g.Detect, probes.Plural(g.Pairs, "pair"), g.Planned, about(time.Duration(g.Pairs)*g.Block)))
+		lines = append(lines, fmt.Sprintf("a difference of %.3g %% takes about %s with that spread (%d planned), %s; %s", 100*g.Detect, probes.Plural(g.Pairs, "pair"), g.Planned, about(time.Duration(g.Pairs)*g.Block), cautiousText(g)))
 	}
 	return append(lines, fmt.Sprintf("the %s that are planned take %s", probes.Plural(g.Planned, "pair"), about(time.Duration(g.Planned)*g.Block)))
+}
+
+// cautiousText says what it takes where the identical runs lie close by chance.
+func cautiousText(g *experiment.Gate) string {
+	few := fmt.Sprintf("%d runs tell little about the spread: ", len(g.Identical))
+	if g.Cautious == 0 {
+		return few + "if they lie close by chance, no number of pairs makes it a result"
+	}
+	return few + "to be safe make " + probes.Plural(g.Cautious, "pair")
 }
 
 // about is a length of time for a person.

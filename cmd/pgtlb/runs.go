@@ -75,9 +75,17 @@ func (a *app) listRuns(list []trial.RunInfo) error {
 			step = r.Step.Text()
 		}
 		row(mark, probes.Clean(r.Name), r.Created.Local().Format("2006-01-02 15:04"), probes.Clean(r.Scenario), probes.Clean(r.Pages),
-			fmt.Sprintf("%.0f", r.Seconds), fmt.Sprintf("%.0f", r.TPS), probes.Clean(step), probes.Clean(strings.Join(r.Tags, ",")), probes.Clean(noteOf(r)))
+			figure(r.Seconds), figure(r.TPS), probes.Clean(step), probes.Clean(strings.Join(r.Tags, ",")), probes.Clean(noteOf(r)))
 	}
 	return w.Flush()
+}
+
+// figure writes what was measured; "-" where it is not known.
+func figure(v float64) string {
+	if v <= 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f", v)
 }
 
 // noteOf says what is particular about a run.
@@ -91,6 +99,8 @@ func noteOf(r trial.RunInfo) string {
 		return "being recorded"
 	case !r.Complete:
 		return "interrupted"
+	case r.LoadFailed:
+		return "the load failed"
 	}
 	return ""
 }

@@ -89,3 +89,13 @@ func TestRemovingTheBaseline(t *testing.T) {
 		t.Errorf("%d: %s", r.code, r.err)
 	}
 }
+
+// What is not known is no 0, and a load that failed is said to have.
+func TestUnknownFiguresAndFailedLoadsOfRuns(t *testing.T) {
+	if got := figure(0) + figure(12.4); got != "-12" {
+		t.Error(got)
+	}
+	if got := noteOf(trial.RunInfo{Complete: true, LoadFailed: true}); got != "the load failed" {
+		t.Error(got)
+	}
+}

@@ -27,11 +27,15 @@ var ErrStop = errors.New("the experiment cannot go on")
 // Gate is what is known before the first change.
 type Gate struct {
 	Identical []float64 // primary figures of the identical runs
-	Spread    float64   // (most - least) / median of them: the noise floor so far
-	// Pairs is how many pairs the wished effect takes with that spread, Planned how
-	// many are planned.
-	Pairs, Planned int
-	// Hidden is set where the wished effect is below the noise floor.
+	Spread    float64   // (most - least) / median of them
+	// Floor is the noise floor to be expected of as many runs as it is taken from at
+	// the end: a range grows with the number of runs.
+	Floor float64
+	// Pairs is how many pairs the wished effect is likely to take with that spread,
+	// Cautious how many where the runs happened to lie close, 0 where the effect would
+	// then be hidden. Planned is how many are planned.
+	Pairs, Cautious, Planned int
+	// Hidden is set where the wished effect is likely to be below the noise floor.
 	Hidden bool
 	Detect float64
 	// Block is about how long a pair takes.
@@ -147,7 +151,7 @@ func (e *execution) gate(ctx context.Context) (changed bool, err error) {
 		g.Spread = spread
 	}
 	if p, ok := verdict.PairsFor(g.Detect, g.Identical, verdict.Usual(0)); ok {
-		g.Pairs, g.Hidden = p.Pairs, p.Hidden
+		g.Pairs, g.Cautious, g.Floor, g.Hidden = p.Pairs, p.Cautious, p.Floor, p.Hidden
 	}
 	n, err := e.hooks.Ask(ctx, g)
 	switch {

@@ -79,14 +79,14 @@ func (q question) decide(r *Row, base, cand []float64) {
 	ratio := !zeros && !q.metric.Percent()
 	middle := verdict.Center(base).Center
 	rule := q.rule
-	floor, known := q.floor()
-	if known && middle > 0 {
-		r.NoiseFloorPct = finite(100 * floor / middle)
+	floor, relative, known := verdict.Floor(q.identical)
+	if known {
+		r.NoiseFloorPct = finite(100 * relative)
 	}
 	var o verdict.Outcome
 	if ratio {
-		if known {
-			rule.Floor = *r.NoiseFloorPct / 100
+		if r.NoiseFloorPct != nil {
+			rule.Floor = relative
 		}
 		if q.pairs != nil {
 			o, _ = verdict.Paired(both, rule)
@@ -131,16 +131,6 @@ func (q question) both() []verdict.Pair {
 	return out
 }
 
-// floor is the noise floor in the metric's own unit; ok is false where it is not
-// known.
-func (q question) floor() (floor float64, ok bool) {
-	runs := q.identical[:min(len(q.identical), verdict.FloorRuns)]
-	if len(runs) < 2 {
-		return 0, false
-	}
-	return slices.Max(runs) - slices.Min(runs), true
-}
-
 // asPct is a ratio as a difference in percent.
 func asPct(ratio float64) *float64 { return finite(100 * (ratio - 1)) }
 
@@ -170,7 +160,8 @@ func (q question) words(r *Row, o verdict.Outcome, middle float64, ratio bool) {
 	}
 	say := func(v float64) Diff { return Difference(q.metric, Figure{Value: middle}, Figure{Value: v}) }
 	r.Difference = say(center).Long
-	if lo, hi := say(on(i.Lo)), say(on(i.Hi)); i.Finite() && middle > 0 {
+	// An end below 0, which no metric has, is not written as a share of the base.
+	if lo, hi := say(on(i.Lo)), say(on(i.Hi)); i.Finite() && middle > 0 && on(i.Lo) >= 0 {
 		r.Interval = lo.Text + " … " + hi.Text
 	}
 }
@@ -185,7 +176,7 @@ func (q question) verdict(r *Row, o verdict.Outcome) {
 	case verdict.TooFew:
 		r.Verdict = TooFewRuns
 		if o.N > 1 {
-			r.note(fmt.Sprintf("%s cannot give a p below %s", q.count(o.N), PText(o.SmallestP)))
+			r.note(fmt.Sprintf("%s cannot give a p below %s", runsText(o.N, q.pairs != nil), PText(o.SmallestP)))
 		}
 	case verdict.Same:
 		r.Verdict = Same
@@ -200,7 +191,7 @@ func (q question) verdict(r *Row, o verdict.Outcome) {
 		case o.InsideFloor:
 			r.note(fmt.Sprintf("%s was seen (p %s), inside the noise floor of %s: not a result", brief(r.Difference), PText(o.P), q.floorText(r)))
 		case r.DetectablePct != nil:
-			r.note(fmt.Sprintf("a difference of %s %% would probably have been seen", probes.Number(*r.DetectablePct)))
+			r.note(fmt.Sprintf("a difference of %s %% would have been seen in 80 of 100 such comparisons", probes.Number(*r.DetectablePct)))
 		}
 	}
 	if q.metric.Better == probes.Neither && r.Verdict != TooFewRuns {
@@ -211,21 +202,22 @@ func (q question) verdict(r *Row, o verdict.Outcome) {
 	}
 }
 
-func (q question) count(n int) string {
-	if q.pairs != nil {
+// runsText says how many runs an answer rests on.
+func runsText(n int, paired bool) string {
+	if paired {
 		return probes.Plural(n, "pair")
 	}
 	return probes.Plural(n, "run") + " per arm"
 }
 
 func (q question) floorText(r *Row) string {
-	if floor, ok := q.floor(); ok && q.metric.Percent() {
+	floor, _, ok := verdict.Floor(q.identical)
+	if ok && q.metric.Percent() {
 		return probes.Number(floor) + " percentage points"
 	}
 	if r.NoiseFloorPct != nil {
 		return probes.Number(*r.NoiseFloorPct) + " %"
 	}
-	floor, _ := q.floor()
 	return Level(q.metric, floor)
 }
 

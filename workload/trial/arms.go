@@ -70,6 +70,13 @@ func (m *armSet) named() ArmName {
 	return n
 }
 
+// paced tells whether a load of the arm was given a rate.
+func (m *armSet) paced() bool {
+	return slices.ContainsFunc(m.arms, func(a Arm) bool {
+		return slices.ContainsFunc(a.Meta.Loads, func(l LoadMeta) bool { return l.Rate > 0 })
+	})
+}
+
 // figures are a metric's, one per run.
 func (m *armSet) figures(id string) []Figure {
 	out := make([]Figure, len(m.arms))
@@ -208,7 +215,9 @@ func pairing(base, cand *armSet) paired {
 		}
 	}
 	if len(keys) == 0 {
-		return paired{base: base, cand: cand}
+		p := paired{}
+		p.base, p.cand = base.cameToAnEnd(&p.warnings), cand.cameToAnEnd(&p.warnings)
+		return p
 	}
 	slices.SortFunc(keys, func(x, y blockKey) int {
 		return cmp.Or(cmp.Compare(x.experiment, y.experiment), cmp.Compare(x.block, y.block))
@@ -235,6 +244,30 @@ func pairing(base, cand *armSet) paired {
 	return p
 }
 
+// cameToAnEnd leaves out runs whose load failed, and says so; where an arm has no
+// other they count.
+func (m *armSet) cameToAnEnd(warnings *[]string) *armSet {
+	var good []int
+	var failed []string
+	for i, r := range m.runs {
+		if loadFailed(r) {
+			failed = append(failed, probes.Clean(r.Meta.Name))
+		} else {
+			good = append(good, i)
+		}
+	}
+	if len(failed) == 0 {
+		return m
+	}
+	text := fmt.Sprintf("the load failed in %s of %s: ", strings.Join(failed, ", "), m.name)
+	if len(good) == 0 {
+		*warnings = append(*warnings, text+"the figures are those of the time before it did")
+		return m
+	}
+	*warnings = append(*warnings, text+"left out")
+	return m.only(good)
+}
+
 type blockKey struct {
 	experiment string
 	block      int
@@ -252,4 +285,4 @@ func blocks(m *armSet) map[blockKey]int {
 }
 
 // loadFailed tells of a run whose load did not come to its end.
-func loadFailed(r *Run) bool { return r.End != nil && strings.HasPrefix(r.End.Reason, "load failed") }
+func loadFailed(r *Run) bool { return r.End != nil && r.End.loadFailed() }

@@ -3,10 +3,45 @@ package trial
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"pgtlb/probes"
 	"pgtlb/workload/verdict"
 )
+
+// Background is what else went on beside a run, looked at every few seconds. What
+// the samples hold already (CPU time, run queue, pressure, memory) is not in it.
+type Background struct {
+	At time.Time `json:"at"`
+	// T is the time since the sampler's start, as in a sample.
+	T time.Duration `json:"t_ns"`
+	// Sessions are the server's client sessions that are neither the load's nor
+	// pgtlb's, Active those of them that run a statement; nil where not known.
+	Sessions *int `json:"sessions,omitempty"`
+	Active   *int `json:"active,omitempty"`
+	// Top are the processes that used most CPU since the look before, other than the
+	// server's and pgtlb's; at most five.
+	Top []Busy `json:"top,omitempty"`
+	// Command is the outcome of the user's command; nil where there is none.
+	Command *CommandOutcome `json:"command,omitempty"`
+	Missing string          `json:"missing,omitempty"` // why something is not there
+}
+
+// Busy is a process that used CPU time.
+type Busy struct {
+	Pid    int     `json:"pid"`
+	Name   string  `json:"name"`
+	CPUPct float64 `json:"cpu_pct"` // of one CPU
+}
+
+// CommandOutcome is what a command of the user's did.
+type CommandOutcome struct {
+	TookMS float64  `json:"took_ms"`
+	Exit   int      `json:"exit"`
+	Lines  int      `json:"lines"`           // of its output
+	First  []string `json:"first,omitempty"` // the first few of them
+	Error  string   `json:"error,omitempty"` // why there is no exit code
+}
 
 // BackgroundRow is what else went on beside the runs of two arms: medians of the
 // runs' means, null where it was not looked at.

@@ -39,14 +39,20 @@ func (s *Store) Arms(words []string) ([]ArmRuns, error) {
 
 // unlike refuses a run that is in two arms, and gives arms of one name numbers.
 func unlike(arms []ArmRuns) ([]ArmRuns, error) {
-	in := map[string]string{}
+	type recording struct {
+		name    string
+		created time.Time
+	}
+	in := map[recording]string{}
 	names := map[string]int{}
 	for i := range arms {
 		for _, r := range arms[i].Runs {
-			if other, twice := in[r.Meta.Name]; twice {
+			// Files elsewhere may have a name that another run has too.
+			k := recording{r.Meta.Name, r.Meta.Created.Round(0).UTC()}
+			if other, twice := in[k]; twice {
 				return nil, fmt.Errorf("run %s is in %s and in %s: a run held against itself shows no difference", r.Meta.Name, other, arms[i].Name)
 			}
-			in[r.Meta.Name] = arms[i].Name
+			in[k] = arms[i].Name
 		}
 		names[arms[i].Name]++
 		if n := names[arms[i].Name]; n > 1 {

@@ -90,7 +90,8 @@ type Row struct {
 	Base Estimate `json:"base"`
 	Cand Estimate `json:"cand"`
 	// DiffPct is the Hodges-Lehmann estimate of candidate / base, as a difference,
-	// with its 95 % interval. It is null where a run has 0, which has no ratio.
+	// with its 95 % interval. Where a run has 0, which has no ratio, or the metric is in
+	// percent, it is the difference relative to the base's median, without an interval.
 	DiffPct   *float64 `json:"diff_pct"`
 	DiffLoPct *float64 `json:"diff_lo_pct"`
 	DiffHiPct *float64 `json:"diff_hi_pct"`
@@ -108,7 +109,8 @@ type Row struct {
 	// NoiseFloorPct is what identical runs differed by, (most − least) / median.
 	NoiseFloorPct    *float64 `json:"noise_floor_pct"`
 	InsideNoiseFloor bool     `json:"inside_noise_floor"`
-	// DetectablePct is the difference that as many runs show in 80 of 100 cases.
+	// DetectablePct is the difference that 80 of 100 further comparisons of as many
+	// runs would find under the same rule, noise floor included.
 	DetectablePct *float64 `json:"detectable_pct"`
 	Verdict       Verdict  `json:"verdict"`
 	Note          string   `json:"note"`
@@ -193,7 +195,8 @@ func (c *Comparison) add(base, cand *armSet, rule verdict.Rule) {
 	if p.experiment != "" {
 		c.Paired, c.Experiment = true, p.experiment
 	}
-	identical := identicalRuns(base, cand)
+	var told []string // by the pairing already
+	identical := identicalRuns(base, cand).cameToAnEnd(&told)
 	metrics := described(append(cand.metas(), base.metas()...)...)
 	primary := primaryMetric(base, cand)
 	for _, m := range metrics {
@@ -235,8 +238,12 @@ func (c *Comparison) warn(text string) {
 }
 
 // primaryMetric is the one that a comparison is about: TPS where both arms have it.
+// Under a given rate (-R) TPS is what was put in, and latency is what came of it.
 func primaryMetric(base, cand *armSet) string {
 	ids := []string{probes.TPS, probes.ServerTPS, probes.LatencyMean, probes.ServerLatencyMean}
+	if base.paced() || cand.paced() {
+		ids = []string{probes.LatencyMean, probes.ServerLatencyMean, probes.TPS, probes.ServerTPS}
+	}
 	for _, id := range ids {
 		if len(base.values(id)) > 0 && len(cand.values(id)) > 0 {
 			return id
@@ -257,8 +264,25 @@ func (c *Comparison) adjust() {
 		}
 		for k, adjusted := range verdict.Holm(p) {
 			c.Rows[at[k]].PAdjusted = &adjusted
+			if primary && len(p) > 1 {
+				c.Rows[at[k]].withdraw(len(p))
+			}
 		}
 	}
+}
+
+// withdraw takes a verdict back that does not hold for all candidates asked about.
+func (r *Row) withdraw(candidates int) {
+	alpha := verdict.Usual(0).Alpha
+	r.DetectablePct = nil // it is that of one candidate alone
+	if *r.PAdjusted <= alpha || r.Verdict != Better && r.Verdict != Worse {
+		return
+	}
+	r.Verdict = Unclear
+	if r.SmallestP != nil && *r.SmallestP*float64(candidates) > alpha {
+		r.Verdict = TooFewRuns
+	}
+	r.note(fmt.Sprintf("p %s is %s adjusted for %d candidates: not a result", PText(*r.P), PText(*r.PAdjusted), candidates))
 }
 
 // note adds a remark to a row.

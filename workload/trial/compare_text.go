@@ -67,7 +67,7 @@ func (c *Comparison) Design(cand string) string {
 		if r.CandName != cand || !r.Primary || r.SmallestP == nil {
 			continue
 		}
-		how := c.count(r.N)
+		how := runsText(r.N, c.Paired)
 		if !c.Paired && r.N > 1 {
 			how = fmt.Sprintf("%d and %d runs, not paired", c.runs(c.Arms[0].Name), c.runs(cand))
 		}
@@ -90,7 +90,7 @@ func (c *Comparison) Design(cand string) string {
 func (c *Comparison) hints(cand string) int {
 	n := 0
 	for _, r := range c.Table(cand) {
-		if (r.Verdict == Better || r.Verdict == Worse) && r.PAdjusted != nil && *r.PAdjusted > verdict.Usual(0).Alpha {
+		if !r.Primary && (r.Verdict == Better || r.Verdict == Worse) && r.PAdjusted != nil && *r.PAdjusted > verdict.Usual(0).Alpha {
 			n++
 		}
 	}

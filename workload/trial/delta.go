@@ -52,10 +52,11 @@ const deltaStart = `{"delta":[`
 // appendDelta writes the sample that follows the chain as a line without its end.
 func appendDelta(out []byte, c *chain, s *probes.Sample) ([]byte, error) {
 	p := c.last
+	// Round takes the monotonic clock away, which does not follow the wall clock's steps.
 	out = append(out, deltaStart...)
 	out = strconv.AppendUint(out, p.Seq, 10)
 	t := int64(s.T - p.T)
-	for _, n := range []int64{int64(s.Seq - p.Seq), t, s.At.Sub(p.At).Nanoseconds() - t, int64(s.OwnCPU - p.OwnCPU)} {
+	for _, n := range []int64{int64(s.Seq - p.Seq), t, s.At.Round(0).Sub(p.At.Round(0)).Nanoseconds() - t, int64(s.OwnCPU - p.OwnCPU)} {
 		out = appendNumber(out, n)
 	}
 	out = append(out, ",["...)

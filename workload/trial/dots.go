@@ -30,6 +30,8 @@ type Dot struct {
 	// Block joins the runs of a pair; 0 is none, also for the identical runs before
 	// the first change.
 	Block int `json:"block,omitempty"`
+	// Experiment is the one that the block is of.
+	Experiment string `json:"experiment,omitempty"`
 }
 
 // dotsOf takes the primary metric of all runs; nil where there is none.
@@ -57,7 +59,7 @@ func dotsOf(cmp *Comparison, sets []*armSet) *Dots {
 		}
 		dot := Dot{Run: probes.Clean(r.Meta.Name), Arm: arm[r], Value: f.Value}
 		if r.Meta.Step != nil {
-			dot.Block = r.Meta.Step.Block
+			dot.Block, dot.Experiment = r.Meta.Step.Block, probes.Clean(r.Meta.Step.Experiment)
 		}
 		d.Points = append(d.Points, dot)
 	}
@@ -111,12 +113,13 @@ func dotSVG(d Dots) template.HTML {
 		b.printf(`<path class="grid" d="M%d %.1fH%d"/><text class="tick end" x="%d" y="%.1f">%s</text>`,
 			plotLeft, axis.y(v), dotsRight, plotLeft-6, axis.y(v)+4, html.EscapeString(probes.Short(v)))
 	}
-	first := map[int]int{}
+	first := map[blockKey]int{}
 	for i, p := range d.Points {
-		if j, ok := first[p.Block]; ok && p.Block > 0 {
+		k := blockKey{p.Experiment, p.Block}
+		if j, ok := first[k]; ok && p.Block > 0 {
 			b.printf(`<path class="pair" d="M%.1f %.1fL%.1f %.1f"/>`, x(j), axis.y(d.Points[j].Value), x(i), axis.y(p.Value))
 		} else {
-			first[p.Block] = i
+			first[k] = i
 		}
 	}
 	for i, p := range d.Points {

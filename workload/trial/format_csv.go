@@ -65,7 +65,7 @@ func writeCSVRun(out *csv.Writer, run *Run) {
 				if m.Kind == probes.Counter {
 					growth, covers = plain(f.Total), plain(run.Meta.ByHand.CounterWindowS)
 				}
-				_ = out.Write(slices.Concat(start, []string{"", run.Meta.Created.Format(timeStamp), "", "1", m.ID, "", unitOf(m),
+				_ = out.Write(slices.Concat(start, []string{"", run.Meta.Created.Format(timeStamp), "", "1", m.ID, "", rateUnit(m),
 					plain(f.Value), growth, covers, "", ""}))
 			}
 		}
@@ -80,7 +80,7 @@ func writeCSVRun(out *csv.Writer, run *Run) {
 		}
 		at := slices.Concat(start, []string{strconv.FormatUint(f.Seq, 10), f.At.Format(timeStamp), plain((f.T - frames[0].T).Seconds()), in})
 		eachValue(&f, func(m probes.Metric, label string, v probes.Value) {
-			row := slices.Concat(at, []string{m.ID, cleanCell(label), unitOf(m), "", "", "", "", probes.Clean(v.Missing)})
+			row := slices.Concat(at, []string{m.ID, cleanCell(label), rateUnit(m), "", "", "", "", probes.Clean(v.Missing)})
 			n := len(at)
 			if v.OK() {
 				row[n+3] = plain(v.V)
@@ -121,14 +121,6 @@ func plain(v float64) string {
 		return strconv.FormatFloat(v, 'f', -1, 64) // an exponent puts people off
 	}
 	return strconv.FormatFloat(v, 'g', -1, 64)
-}
-
-// unitOf is the unit of a metric's value: a counter's is per second.
-func unitOf(m probes.Metric) string {
-	if m.Kind == probes.Counter {
-		return m.Unit + "/s"
-	}
-	return m.Unit
 }
 
 // eachValue visits the values of a frame in the order of the catalogue, then of the

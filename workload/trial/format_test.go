@@ -55,7 +55,7 @@ func TestCSV(t *testing.T) {
 	for _, r := range rows[1:] {
 		get := func(name string) string { return r[col[name]] }
 		m, ok := probes.Lookup(get("metric"))
-		if !ok || get("unit") != unitOf(m) {
+		if !ok || get("unit") != rateUnit(m) {
 			t.Fatalf("row %q is of no metric", r)
 		}
 		if (get("value") == "") != (get("missing") != "") {

@@ -37,6 +37,7 @@ func Info(path string) RunInfo {
 	}
 	tail := readTail(f, info.Bytes)
 	info.Tags, info.Complete = tail.tags, tail.ended
+	info.LoadFailed = tail.failed
 	info.Recording = !tail.ended && isLocked(f)
 	t := tail.totals
 	switch {
@@ -93,6 +94,7 @@ func headOf(in *lineReader, meta Meta) []probes.Sample {
 // runTail is what the end of a run file tells.
 type runTail struct {
 	ended   bool
+	failed  bool // its load did
 	totals  *totals
 	tags    []string
 	samples []probes.Sample // the last ones, where there are no totals
@@ -141,6 +143,7 @@ func tailOf(lines [][]byte) (t runTail, whole bool) {
 			}
 			if l.End != nil {
 				t.ended, t.totals = true, l.Totals
+				t.failed = l.End.loadFailed()
 			}
 		}
 		if whole || t.totals != nil {

@@ -47,8 +47,11 @@ func (c *Comparison) clause(r Row) string {
 	}
 	if r.P != nil {
 		figures = append(figures, "p "+PText(*r.P))
+		if n := len(c.Arms) - 1; n > 1 && r.PAdjusted != nil {
+			figures = append(figures, fmt.Sprintf("%s adjusted for %d candidates", PText(*r.PAdjusted), n))
+		}
 	}
-	figures = append(figures, c.count(r.N))
+	figures = append(figures, runsText(r.N, c.Paired))
 	how := " (" + strings.Join(figures, ", ") + ")"
 	switch r.Verdict {
 	case Better, Worse:
@@ -67,16 +70,9 @@ func (c *Comparison) clause(r Row) string {
 	case r.InsideNoiseFloor && r.NoiseFloorPct != nil:
 		text += fmt.Sprintf("; identical runs differ by %s %%, so this is not a result", probes.Number(*r.NoiseFloorPct))
 	case r.DetectablePct != nil:
-		text += fmt.Sprintf("; a difference of %s %% would probably have been seen", probes.Number(*r.DetectablePct))
+		text += fmt.Sprintf("; a difference of %s %% would have been seen in 80 of 100 such comparisons", probes.Number(*r.DetectablePct))
 	}
 	return text
-}
-
-func (c *Comparison) count(n int) string {
-	if c.Paired {
-		return probes.Plural(n, "pair")
-	}
-	return probes.Plural(n, "run") + " per arm"
 }
 
 // Table are the rows of a candidate that are printed: the load first, then what

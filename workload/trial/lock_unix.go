@@ -5,6 +5,7 @@ package trial
 import (
 	"errors"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,8 +20,18 @@ import (
 func waitLock(f *os.File) error { return flock(f, unix.LOCK_EX) }
 
 // tryLock locks a file that is about to be changed. errBusy means that another
-// program writes to it.
-func tryLock(f *os.File) error { return flock(f, unix.LOCK_EX|unix.LOCK_NB) }
+// program writes to it. A list that looks at it holds it for an instant, so it tries
+// for a moment.
+func tryLock(f *os.File) error {
+	const tries, pause = 20, 10 * time.Millisecond
+	for range tries {
+		if err := flock(f, unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err, errBusy) {
+			return err
+		}
+		time.Sleep(pause)
+	}
+	return errBusy
+}
 
 // isLocked tells whether another program writes to a file.
 func isLocked(f *os.File) bool {

@@ -46,9 +46,9 @@ func (s *Store) Own(names []string) ([]RunInfo, error) {
 }
 
 // locked opens a run's file for a change and locks it. Nobody else changes it until
-// it is closed.
-func locked(name, path string, flags int) (*os.File, error) {
-	f, err := os.OpenFile(path, flags, 0)
+// it is closed. It is opened for writing: NFS locks no other file for one alone.
+func locked(name, path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", name, reason(err))
 	}
@@ -87,7 +87,7 @@ func (s *Store) Rename(what, name string) (was string, err error) {
 	if was == name {
 		return "", fmt.Errorf("run %s has that name already", name)
 	}
-	f, err := locked(was, path, os.O_RDONLY)
+	f, err := locked(was, path)
 	if err != nil {
 		return "", err
 	}
@@ -125,7 +125,7 @@ func (s *Store) Remove(what string) (wasBaseline bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	f, err := locked(name, path, os.O_RDONLY)
+	f, err := locked(name, path)
 	if err != nil {
 		return false, err
 	}
@@ -166,7 +166,7 @@ func (s *Store) Tag(what string, add, drop []string) (name string, tags []string
 			return "", nil, err
 		}
 	}
-	f, err := locked(name, path, os.O_RDWR)
+	f, err := locked(name, path)
 	if err != nil {
 		return "", nil, err
 	}

@@ -180,8 +180,8 @@ func TestVerdictsOfManyRuns(t *testing.T) {
 		{"better", a, by(1.05), Better, false, "Better: 2MB against 4kB, TPS +"},
 		{"worse", a, by(0.95), Worse, false, "Worse: 2MB against 4kB, TPS −"},
 		{"same", a, by(1), Same, false, "The same: 2MB against 4kB, TPS differs by less than 1 %"},
-		{"inside the noise floor", a, by(1.02), Unclear, true, "identical runs differ by 3.00 %, so this is not a result"},
-		{"unclear", a, []float64{950, 1060, 980, 1010, 940, 1080}, Unclear, false, "would probably have been seen"},
+		{"inside the noise floor", a, by(1.02), Unclear, true, "identical runs differ by 3 %, so this is not a result"},
+		{"unclear", a, []float64{950, 1060, 980, 1010, 940, 1080}, Unclear, false, "would have been seen in 80 of 100"},
 		{"too few", a[:5], by(1.05)[:5], TooFewRuns, false, "Undecided, too few runs"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

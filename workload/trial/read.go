@@ -85,7 +85,13 @@ type runParser struct {
 	chain   *chain
 	delta   deltaReader
 	damaged damage
+	// backends are those of all samples.
+	backends int
 }
+
+// mostBackends bounds the backends of all samples of a run, some gigabytes: a line of
+// a few bytes may take over thousands from the sample before.
+const mostBackends = 20_000_000
 
 func newRunParser(meta Meta) *runParser {
 	c := &chain{}
@@ -156,6 +162,13 @@ func (p *runParser) unreadable(whole bool, number int) {
 func (p *runParser) add(s *probes.Sample, full bool, number int) {
 	if n := len(p.run.Samples); n > 0 && s.T <= p.run.Samples[n-1].T {
 		p.damaged.add(number, errNotLater.Error())
+		return
+	}
+	for i := range s.Batches {
+		p.backends += len(s.Batches[i].Backends)
+	}
+	if p.backends > mostBackends {
+		p.damaged.add(number, fmt.Sprintf("goes beyond %d backends in all, which is as much as is read", mostBackends))
 		return
 	}
 	p.chain.add(s, full)

@@ -92,12 +92,8 @@ func Create(dir string, meta Meta) (*Recorder, error) {
 // createUnique opens name+Extension in dir for writing, or name-2, name-3 …
 // where that exists already.
 func createUnique(dir, name string) (*os.File, string, error) {
-	const tries = 1000
-	for i := 1; i <= tries; i++ {
-		unique := name
-		if i > 1 {
-			unique += "-" + strconv.Itoa(i)
-		}
+	for i := 1; i <= mostAlike; i++ {
+		unique := numbered(name, i)
 		f, err := os.OpenFile(filepath.Join(dir, unique+Extension), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if err == nil {
 			return f, unique, nil
@@ -106,7 +102,18 @@ func createUnique(dir, name string) (*os.File, string, error) {
 			return nil, "", err
 		}
 	}
-	return nil, "", fmt.Errorf("%d files are named %s already", tries, name)
+	return nil, "", fmt.Errorf("%d files are named %s already", mostAlike, name)
+}
+
+// mostAlike is how many runs may want the same name.
+const mostAlike = 1000
+
+// numbered is the name of the i-th run that wants this one.
+func numbered(name string, i int) string {
+	if i == 1 {
+		return name
+	}
+	return name + "-" + strconv.Itoa(i)
 }
 
 // Name is the run's final name, Path its file.

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"strings"
 	"time"
 
 	"pgtlb/probes"
@@ -105,6 +106,9 @@ type End struct {
 	Note string `json:"note,omitempty"`
 }
 
+// loadFailed tells whether the load did not come to its end.
+func (e *End) loadFailed() bool { return strings.HasPrefix(e.Reason, "load failed") }
+
 // Run is a recorded run as read back.
 type Run struct {
 	Meta    Meta
@@ -130,6 +134,8 @@ type RunInfo struct {
 	Seconds  float64   `json:"seconds"`
 	TPS      float64   `json:"tps,omitempty"` // 0 where there was no load
 	Complete bool      `json:"complete"`
+	// LoadFailed is set where the load did not come to its end.
+	LoadFailed bool `json:"load_failed,omitempty"`
 	// Recorded is the name under which it was recorded, where that is another one.
 	Recorded string `json:"recorded_as,omitempty"`
 	// Recording is set while a pgtlb writes to it.

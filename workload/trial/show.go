@@ -67,7 +67,7 @@ func (s *Store) Show(what string) (Shown, error) {
 }
 
 func shownFigure(m probes.Metric, label string, f Figure) ShownFigure {
-	out := ShownFigure{Metric: m.ID, Label: label, Unit: unitOf(m), title: m.Title, Missing: f.Missing}
+	out := ShownFigure{Metric: m.ID, Label: label, Unit: rateUnit(m), title: m.Title, Missing: f.Missing}
 	if label != "" {
 		out.title += " (" + label + ")"
 	}

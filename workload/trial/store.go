@@ -263,7 +263,25 @@ func (s *Store) SetBaseline(name string) error {
 
 // writeFile replaces a file as a whole, readable by its owner only: a reader
 // sees the old content or the new one, never half of it.
-func writeFile(path string, content []byte) (err error) {
+func writeFile(path string, content []byte) error { return written(path, content, os.Rename) }
+
+// writeNew is writeFile for a file that must not be there yet (fs.ErrExist). Where
+// the file system has no hard links, the name is looked at before and taken after.
+func writeNew(path string, content []byte) error {
+	return written(path, content, func(from, to string) error {
+		err := os.Link(from, to)
+		switch {
+		case err == nil:
+			return os.Remove(from)
+		case errors.Is(err, fs.ErrExist) || isFile(to):
+			return fs.ErrExist
+		}
+		return os.Rename(from, to)
+	})
+}
+
+// written writes a file beside its place and has it put there.
+func written(path string, content []byte, put func(from, to string) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-")
 	if err != nil {
 		return err
@@ -280,5 +298,5 @@ func writeFile(path string, content []byte) (err error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	return put(f.Name(), path)
 }

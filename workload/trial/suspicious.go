@@ -44,7 +44,7 @@ func suspicious(m *armSet, metric string) []string {
 		out = append(out, fmt.Sprintf("%s of %s lies far from the others: %s", def.Title, m.name, strings.Join(far, ", ")))
 	}
 	if low, high, two := verdict.TwoModes(values); two {
-		out = append(out, fmt.Sprintf("%s of %s falls into two groups, around %s and %s: something else changed between these runs",
+		out = append(out, fmt.Sprintf("%s of %s falls into two groups, around %s and %s: something else may have changed between these runs",
 			def.Title, m.name, Level(def, low), Level(def, high)))
 	}
 	return out

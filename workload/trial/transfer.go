@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 )
 
@@ -32,6 +33,9 @@ func ExportRun(w io.Writer, path string) error {
 		}
 		var whole bool
 		text, whole, err = in.next()
+		if err == nil && text == nil {
+			return fmt.Errorf("exporting run %s: line %d is longer than %d bytes, which no run has: the file is damaged", name, in.number, longestLine)
+		}
 		if err == nil && !whole || errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -110,27 +114,29 @@ func (s *Store) importRun(r runText) (done Imported, path string, err error) {
 		done.Name, done.Had = name, true
 		return done, "", nil
 	}
-	// The name is taken by an empty file, which the whole one then replaces.
-	f, name, err := createUnique(s.dir, name)
-	if err != nil {
-		return done, "", reason(err)
+	for i := 1; i <= mostAlike; i++ {
+		unique := numbered(name, i)
+		if isFile(s.path(unique)) {
+			continue
+		}
+		if text, err = r.text(unique); err != nil {
+			return done, "", err
+		}
+		switch err := writeNew(s.path(unique), text); {
+		case errors.Is(err, fs.ErrExist):
+		case err != nil:
+			return done, "", reason(err)
+		default:
+			done.Name = unique
+			return done, s.path(unique), nil
+		}
 	}
-	path = f.Name()
-	if err := f.Close(); err != nil {
-		return done, path, err
-	}
-	if text, err = r.text(name); err != nil {
-		return done, path, err
-	}
-	done.Name = name
-	if err := writeFile(path, text); err != nil {
-		return done, path, reason(err)
-	}
-	return done, path, nil
+	return done, "", fmt.Errorf("%d files are named %s already", mostAlike, name)
 }
 
-// mostImport bounds what an import reads into memory: some fifty hours of runs.
-const mostImport = 1 << 30
+// mostImport bounds what an import reads into memory, of which it makes about ten
+// times as much: some ten hours of runs.
+const mostImport = 256 << 20
 
 // readImport reads what a file holds, and refuses it as a whole where a part of it
 // is no run.

@@ -5,12 +5,9 @@ import (
 	"slices"
 )
 
-// power is the chance with which an effect of the planned size is to be shown.
-const power = 0.8
-
-// FewestPairs is the number of pairs from which on the paired test can give p <= 0.05:
+// fewestPairs is the number of pairs from which on the paired test can give p <= 0.05:
 // 2 / 2^6 = 0.031.
-const FewestPairs = 6
+const fewestPairs = 6
 
 // Spread is the noise floor of identical runs, (most - least) / median; ok is false
 // for fewer than two runs or values that are not positive.
@@ -29,29 +26,44 @@ func Spread(runs []float64) (spread float64, ok bool) {
 // first six by 12 pairs in 55 (TestSimulatedFloor).
 const FloorRuns = 6
 
-// Floor is the noise floor of a machine: the spread of the first FloorRuns of
-// identical runs, in the order in which they were made.
-func Floor(identical []float64) (floor float64, ok bool) {
-	return Spread(identical[:min(len(identical), FloorRuns)])
-}
-
-// detectable is the relative effect that n differences with a standard deviation
-// show; it is never below the noise floor.
-func detectable(deviation float64, n int, rule Rule) float64 {
-	if math.IsNaN(deviation) || n == 0 {
-		return math.NaN()
+// Floor is the noise floor of a machine, the spread of the first FloorRuns of
+// identical runs in the order in which they were made: most - least in the runs' own
+// unit, and relative to their median, which is NaN where that is not positive. ok is
+// false for fewer than two runs.
+func Floor(identical []float64) (width, relative float64, ok bool) {
+	sorted := slices.Sorted(slices.Values(identical[:min(len(identical), FloorRuns)]))
+	if len(sorted) < 2 {
+		return 0, 0, false
 	}
-	z := normalQuantile(1-rule.Alpha/2) + normalQuantile(power)
-	return max(math.Expm1(z*deviation/math.Sqrt(float64(n))), rule.Floor)
+	width, relative = sorted[len(sorted)-1]-sorted[0], math.NaN()
+	if m := median(sorted); m > 0 {
+		relative = width / m
+	}
+	return width, relative, true
 }
 
-// Plan is how many pairs an effect takes.
+// Plan is how many pairs an effect takes. It rests on a standard deviation that few
+// runs tell little about: of two runs the true one may be several times as large.
 type Plan struct {
+	// Pairs is the number if the machine varies as the runs make likely.
 	Pairs int
-	// Hidden is set where the effect is smaller than the noise floor: no number of
-	// pairs makes it a result.
+	// Cautious is the number if it varies as much as 80 of 100 machines with such
+	// runs do at most; 0 where the effect is then hidden.
+	Cautious int
+	// Floor is the noise floor, relative, to be expected of FloorRuns runs: their
+	// range is wider than that of fewer.
+	Floor float64
+	// Hidden is set where the effect is smaller than Floor, or above it by so little
+	// that no affordable number of pairs makes it a result.
 	Hidden bool
 }
+
+// rangeOfSix is the mean range of FloorRuns normal values in standard deviations;
+// that of two is 1.128 (the constants d2 of quality control).
+const rangeOfSix = 2.534
+
+// mostPairs is how many pairs are looked at.
+const mostPairs = 1000
 
 // PairsFor tells how many pairs a relative effect takes on a machine whose identical
 // runs gave these figures; ok is false for fewer than two. The two runs of a pair
@@ -61,10 +73,41 @@ func PairsFor(effect float64, identical []float64, rule Rule) (p Plan, ok bool) 
 	if !positive || len(d) < 2 || effect <= 0 {
 		return Plan{}, false
 	}
-	spread, _ := Spread(identical)
-	z := (normalQuantile(1-rule.Alpha/2) + normalQuantile(power)) * deviation(d) * math.Sqrt2 / math.Log1p(effect)
-	// Two pairs more make up for the deviation being estimated from few runs.
-	return Plan{Pairs: max(FewestPairs, int(math.Ceil(z*z))+2), Hidden: effect <= spread}, true
+	seen, freedom := deviation(d), len(d)-1
+	likely := seen / unbiased(len(d))
+	p.Floor = math.Expm1(rangeOfSix * likely)
+	p.Pairs, p.Hidden = pairsAt(effect, likely, rule)
+	wide := seen / math.Sqrt(chiQuantile(1-power, freedom)/float64(freedom))
+	if n, hidden := pairsAt(effect, wide, rule); !hidden {
+		p.Cautious = n
+	}
+	return p, true
+}
+
+// unbiased is by what the standard deviation of n values is too small on average.
+func unbiased(n int) float64 {
+	return math.Sqrt(2/float64(n-1)) * math.Gamma(float64(n)/2) / math.Gamma(float64(n-1)/2)
+}
+
+// pairsAt is the number of pairs at a standard deviation of the runs. Of a hidden
+// effect it is what the test alone takes.
+func pairsAt(effect, deviation float64, rule Rule) (n int, hidden bool) {
+	enough := func(n int) bool {
+		return detectable(pairedDraws(deviation*math.Sqrt2, n, false, rule.Alpha), rule) <= effect
+	}
+	rule.Floor = math.Expm1(rangeOfSix * deviation)
+	if effect <= rule.Floor || !enough(mostPairs) {
+		hidden, rule.Floor = true, 0
+	}
+	lo, hi := fewestPairs-1, mostPairs // enough at hi, or nothing is
+	for hi-lo > 1 {
+		if mid := (lo + hi) / 2; enough(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi, hidden
 }
 
 // Holm adjusts the p values of several questions asked of the same runs, so that the

@@ -31,13 +31,18 @@ func Shift(d []float64, confidence float64) Interval {
 	if n == 0 {
 		return Interval{math.NaN(), math.Inf(-1), math.Inf(1)}
 	}
-	walsh := make([]float64, 0, n*(n+1)/2)
+	return middle(walsh(d), rankLimit((1-confidence)/2, signedRanks(n), float64(n*(n+1))/4, float64(n*(n+1)*(2*n+1))/24))
+}
+
+// walsh are the means of all pairs of values, each with itself too.
+func walsh(d []float64) []float64 {
+	out := make([]float64, 0, len(d)*(len(d)+1)/2)
 	for i := range d {
-		for j := i; j < n; j++ {
-			walsh = append(walsh, (d[i]+d[j])/2)
+		for _, other := range d[i:] {
+			out = append(out, (d[i]+other)/2)
 		}
 	}
-	return middle(walsh, rankLimit((1-confidence)/2, signedRanks(n), float64(n*(n+1))/4, float64(n*(n+1)*(2*n+1))/24))
+	return out
 }
 
 // ShiftBetween is the Hodges-Lehmann estimate of how far cand lies above base where

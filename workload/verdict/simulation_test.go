@@ -42,7 +42,7 @@ func decided(t *testing.T, pairs []Pair) Outcome {
 	for _, p := range pairs {
 		base = append(base, p.Base)
 	}
-	floor, _ := Floor(base)
+	_, floor, _ := Floor(base)
 	o, ok := Paired(pairs, Usual(floor))
 	if !ok {
 		t.Fatal("not decided")
@@ -205,5 +205,91 @@ func TestSimulatedFloor(t *testing.T) {
 			t.Logf("5 %% found in %.1f %%, with the range of all runs %.1f %%; a false result among %d metrics in %.1f %%",
 				100*float64(found)/experiments, 100*float64(all)/experiments, metrics, 100*float64(families)/experiments)
 		})
+	}
+}
+
+// The effect that an experiment says it would have found is found by 80 of 100
+// further ones on the same machine: by the test alone, and with the noise floor.
+func TestSimulatedDetectable(t *testing.T) {
+	for pairs, experiments := range map[int]int{6: 1000, 7: 400, 8: 400, 12: 1000} {
+		for _, floor := range []float64{0, 0.05} {
+			t.Run(fmt.Sprintf("%d pairs, floor %v", pairs, floor), func(t *testing.T) {
+				t.Parallel()
+				m := machine{noise: normal(rand.New(rand.NewPCG(uint64(pairs), 6)), 0.02)}
+				found := 0
+				for range experiments {
+					first, _ := Paired(m.experiment(pairs, 0), Usual(floor))
+					if o, _ := Paired(m.experiment(pairs, math.Log1p(first.Detectable)), Usual(floor)); o.Verdict == Higher {
+						found++
+					}
+				}
+				if share := 100 * float64(found) / float64(experiments); share < 75 || share > 85 {
+					t.Errorf("found in %.1f %%", share)
+				} else {
+					t.Logf("found in %.1f %%", share)
+				}
+			})
+		}
+	}
+	const experiments = 400
+	for _, runs := range []int{4, 6, 10} {
+		t.Run(fmt.Sprintf("%d runs per arm", runs), func(t *testing.T) {
+			t.Parallel()
+			m := machine{noise: normal(rand.New(rand.NewPCG(uint64(runs), 7)), 0.02)}
+			list := func(effect float64) (out []float64) {
+				for range runs {
+					out = append(out, m.run(effect))
+				}
+				return out
+			}
+			found := 0
+			for range experiments {
+				first, _ := Unpaired(list(0), list(0), Usual(0))
+				if o, _ := Unpaired(list(0), list(math.Log1p(first.Detectable)), Usual(0)); o.Verdict == Higher {
+					found++
+				}
+			}
+			if share := 100 * float64(found) / experiments; share < 75 || share > 85 {
+				t.Errorf("found in %.1f %%", share)
+			} else {
+				t.Logf("found in %.1f %%", share)
+			}
+		})
+	}
+}
+
+// The number of pairs that a plan names finds the effect where the deviation is known
+// well, and the cautious number is enough on most machines that two runs were seen of.
+func TestSimulatedPlan(t *testing.T) {
+	const sd, effect, experiments = 0.006, 0.018, 500
+	rng := rand.New(rand.NewPCG(1, 8))
+	m := machine{noise: normal(rng, sd)}
+	n, hidden := pairsAt(effect, sd, Usual(0))
+	if hidden {
+		t.Fatal("hidden")
+	}
+	found := 0
+	for range experiments {
+		if o, _ := Paired(m.experiment(n, math.Log1p(effect)), Usual(math.Expm1(rangeOfSix*sd))); o.Verdict == Higher {
+			found++
+		}
+	}
+	if share := 100 * float64(found) / experiments; share < 75 || share > 90 {
+		t.Errorf("%d pairs find it in %.1f %%", n, share)
+	}
+	const plans = 60
+	likely, cautious := 0, 0
+	for range plans {
+		p, _ := PairsFor(effect, []float64{m.run(0), m.run(0)}, Usual(0))
+		if p.Pairs >= n || p.Hidden {
+			likely++
+		}
+		if p.Cautious >= n || p.Cautious == 0 {
+			cautious++
+		}
+	}
+	t.Logf("%d pairs; two runs: the likely number is enough in %d, the cautious one in %d of %d", n, likely, cautious, plans)
+	if float64(cautious) < 0.7*plans || cautious <= likely {
+		t.Errorf("likely %d, cautious %d of %d", likely, cautious, plans)
 	}
 }

@@ -84,7 +84,11 @@ func Outliers(runs []float64) []int {
 
 // TwoModes tells whether runs fall into two groups of at least two each whose gap is
 // wider than three times the wider group; low and high are the groups' medians.
+// Fewer than six runs have none: four fall so by chance in one case of ten.
 func TwoModes(runs []float64) (low, high float64, two bool) {
+	if len(runs) < 6 {
+		return 0, 0, false
+	}
 	s := slices.Sorted(slices.Values(runs))
 	for k := 2; k <= len(s)-2; k++ {
 		gap := s[k] - s[k-1]

@@ -48,8 +48,9 @@ type Outcome struct {
 	// InsideFloor is set where a difference would be significant and is smaller than
 	// the noise floor.
 	InsideFloor bool
-	// Detectable is the relative difference that as many runs with this spread show
-	// with 80 % power; NaN where it is not known.
+	// Detectable is the relative difference that 80 of 100 further experiments of as
+	// many runs would find under the same rule, noise floor included; NaN where it is
+	// not known. The spread is that of these runs and as uncertain as they leave it.
 	Detectable float64
 }
 
@@ -69,7 +70,7 @@ func Paired(pairs []Pair, rule Rule) (o Outcome, ok bool) {
 	o.N = len(d)
 	o.P, o.SmallestP = SignFlip(d)
 	shift := Shift(d, 1-rule.Alpha)
-	o.Detectable = detectable(deviation(d), len(d), rule)
+	o.Detectable = detectable(pairedDraws(deviation(d), len(d), true, rule.Alpha), rule)
 	o.ratio(shift, rule)
 	return o, true
 }
@@ -84,8 +85,7 @@ func Unpaired(base, cand []float64, rule Rule) (o Outcome, ok bool) {
 	}
 	o.N = min(len(b), len(c))
 	o.P, o.SmallestP = rankTest(b, c, rule.Alpha), smallestRankP(b, c)
-	spread := math.Hypot(deviation(b)/math.Sqrt(float64(len(b))), deviation(c)/math.Sqrt(float64(len(c))))
-	o.Detectable = detectable(spread, 1, rule)
+	o.Detectable = detectable(unpairedDraws(b, c, rule.Alpha), rule)
 	o.ratio(ShiftBetween(b, c, 1-rule.Alpha), rule)
 	return o, true
 }

@@ -239,19 +239,38 @@ func TestHolm(t *testing.T) {
 }
 
 func TestPairsFor(t *testing.T) {
-	// Deviation 1 % of identical runs, an effect of 3 %: by hand
-	// (1.96 + 0.8416)^2 * 2 * (0.01/ln 1.03)^2 = 1.797, rounded up and two more is 4,
-	// and six are the fewest.
+	// The deviation is 0.9 %, so six runs are expected to be 2.4 % apart.
 	quiet := []float64{99, 101, 100, 99, 101, 100}
-	if p, ok := PairsFor(0.03, quiet, Usual(0)); !ok || p.Pairs != FewestPairs || p.Hidden {
+	if p, ok := PairsFor(0.05, quiet, Usual(0)); !ok || p.Pairs != fewestPairs || p.Hidden || p.Cautious < p.Pairs || !near(p.Floor, 0.024, 0.001) {
 		t.Errorf("%+v", p)
 	}
-	// An effect of 1 %: 2 * 7.849 * (0.00894/0.00995)^2 = 12.7.
-	if p, ok := PairsFor(0.01, quiet, Usual(0)); !ok || p.Pairs != 15 || !p.Hidden {
+	if p, ok := PairsFor(0.01, quiet, Usual(0)); !ok || p.Pairs < 12 || !p.Hidden || p.Cautious != 0 {
+		t.Errorf("%+v", p)
+	}
+	// Two runs 1 % apart: six are expected to be 1 % * 2.534/1.128 apart.
+	if p, ok := PairsFor(0.02, []float64{99.5, 100.5}, Usual(0)); !ok || !near(p.Floor, 0.0227, 0.0002) || !p.Hidden {
 		t.Errorf("%+v", p)
 	}
 	if _, ok := PairsFor(0.03, quiet[:1], Usual(0)); ok {
 		t.Error("one run tells nothing about the spread")
+	}
+}
+
+func TestQuantiles(t *testing.T) {
+	// R: qt(0.975, c(5, 9, 30)), qchisq(0.2, c(1, 5)), qchisq(0.5, 2)
+	for freedom, want := range map[int]float64{5: 2.570582, 9: 2.262157, 30: 2.042272} {
+		if got := studentQuantile(0.975, freedom); !near(got, want, 0.01) {
+			t.Errorf("t of %d: %v, want %v", freedom, got, want)
+		}
+	}
+	for _, c := range []struct {
+		p       float64
+		freedom int
+		want    float64
+	}{{0.2, 1, 0.06418475}, {0.2, 5, 2.342534}, {0.5, 2, 1.386294}} {
+		if got := chiQuantile(c.p, c.freedom); !near(got, c.want, 1e-5) {
+			t.Errorf("chi-square %v of %d: %v, want %v", c.p, c.freedom, got, c.want)
+		}
 	}
 }
 
@@ -324,9 +343,19 @@ func TestCenter(t *testing.T) {
 
 func TestFloorIsOfTheFirstRuns(t *testing.T) {
 	six := []float64{100, 101, 99, 100, 100, 100}
-	a, _ := Floor(six)
-	b, ok := Floor(append(slices.Clone(six), 60, 140))
+	_, a, _ := Floor(six)
+	_, b, ok := Floor(append(slices.Clone(six), 60, 140))
 	if !ok || a != b || !near(a, 0.02, 1e-12) {
 		t.Errorf("%v %v", a, b)
+	}
+}
+
+// Four evenly spread values fall into two groups by chance too often to tell of it.
+func TestTwoModesNeedSixRuns(t *testing.T) {
+	if _, _, two := TwoModes([]float64{100, 101, 120, 121}); two {
+		t.Error("of four runs")
+	}
+	if _, _, two := TwoModes([]float64{100, 101, 100, 120, 121, 120}); !two {
+		t.Error("of six runs")
 	}
 }
