@@ -81,10 +81,10 @@ func TestDoctorKeys(t *testing.T) {
 // it was.
 func TestCommandsStayCopyable(t *testing.T) {
 	for line, want := range map[string]string{
-		`psql -h /run -c "ALTER SYSTEM SET x"`: `psql -h /run \|  -c "ALTER SYSTEM SET x"`,
+		`psql -h /run -c "ALTER SYSTEM SET x"`: `psql -h /run -c \|  "ALTER SYSTEM SET x"`,
 		"echo 1 > /proc":                       "echo 1 > /proc",
 		"cat /sys/kernel/mm   # must print 59": "cat /sys/kernel/mm|# must print 59",
-		"# a long comment for the reader here": "# a long comment for|# the reader here",
+		"# a long comment for the reader here": "# a long comment for the|# reader here",
 		"    hugepages-2Mi: 1100Mi":            "    hugepages-2Mi: 1100Mi",
 	} {
 		w := 26

@@ -43,10 +43,16 @@ func lookAtFree(f files) Free {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		f.deny("/proc/buddyinfo", err)
 	}
-	if text, ok := f.text("/proc/vmstat"); ok {
-		out.Events = parseEvents([]byte(text))
-	}
 	return out
+}
+
+// lookAtEvents reads /proc/vmstat once: the counters of Free and those of System.
+func lookAtEvents(f files) (pages, system map[string]uint64) {
+	text, ok := f.text("/proc/vmstat")
+	if !ok {
+		return nil, nil
+	}
+	return parseEvents([]byte(text)), parseCounters([]byte(text), "pswp", "oom_kill")
 }
 
 // parseEvents takes the counters of compaction and of huge page allocation from

@@ -18,11 +18,13 @@ type PageMemory struct {
 	DefaultPageKB int `json:"default_page_kb"`
 }
 
-func lookAtMemory(f files) PageMemory {
+// lookAtMemory reads /proc/meminfo once, for Commit too: nil where it does not say all
+// of that.
+func lookAtMemory(f files) (PageMemory, *Commit) {
 	m, err := probes.ReadMeminfo(f.tree.Roots())
 	if err != nil {
 		f.s.unread("/proc/meminfo", err)
-		return PageMemory{}
+		return PageMemory{}, nil
 	}
 	value := func(p *uint64) uint64 {
 		if p == nil {
@@ -30,10 +32,14 @@ func lookAtMemory(f files) PageMemory {
 		}
 		return *p
 	}
+	var commit *Commit
+	if m.CommitLimit != nil && m.CommittedAS != nil && m.SwapFree != nil {
+		commit = &Commit{LimitKB: *m.CommitLimit, PromisedKB: *m.CommittedAS, SwapFreeKB: *m.SwapFree}
+	}
 	return PageMemory{
 		TotalKB: value(m.MemTotal), FreeKB: value(m.MemFree), AvailableKB: value(m.MemAvailable),
 		PageTablesKB: value(m.PageTables), SwapKB: value(m.SwapTotal), DefaultPageKB: int(value(m.Hugepagesize)),
-	}
+	}, commit
 }
 
 // keepKB is the memory that must stay outside the pools beyond what is in use
