@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"pgtlb/probes"
 	"pgtlb/probes/doctor"
@@ -197,7 +198,7 @@ func detailLines(e *doctor.Exam, en doctorEntry, w int) []para {
 		for _, l := range p.Lines {
 			var rows []string
 			if p.Code {
-				rows = codeLines(l, w-nameW)
+				rows = commandLines(l, w-nameW)
 			} else {
 				rows = wrap(clean(l), w-nameW, 100)
 			}
@@ -212,6 +213,61 @@ func detailLines(e *doctor.Exam, en doctorEntry, w int) []para {
 		}
 	}
 	return out
+}
+
+// commandLines breaks a command between its words, as a shell takes it: a line that
+// goes on ends in a backslash. A comment behind it gets a line of its own.
+func commandLines(line string, w int) []string {
+	line = clean(line)
+	if ansi.StringWidth(line) <= w || strings.HasPrefix(line, " ") { // YAML keeps its indentation
+		return codeLines(line, w)
+	}
+	if text, ok := strings.CutPrefix(line, "# "); ok {
+		rows := wrap(text, w-2, 100)
+		for i := range rows {
+			rows[i] = "# " + rows[i]
+		}
+		return rows
+	}
+	command, comment, behind := strings.Cut(line, "   # ")
+	var out []string
+	now := ""
+	for _, word := range shellWords(command) {
+		if now != "" && ansi.StringWidth(now)+1+ansi.StringWidth(word)+2 > w {
+			out = append(out, codeLines(now+` \`, w)...)
+			now = "  " + word
+			continue
+		}
+		if now != "" {
+			word = now + " " + word
+		}
+		now = word
+	}
+	out = append(out, codeLines(now, w)...)
+	if behind {
+		out = append(out, commandLines("# "+comment, w)...)
+	}
+	return out
+}
+
+// shellWords takes a command apart at the blanks that are outside of quotes.
+func shellWords(command string) []string {
+	var out []string
+	begin, quote := 0, byte(0)
+	for i := range len(command) {
+		switch c := command[i]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"':
+			quote = c
+		case c == ' ':
+			out = append(out, command[begin:i])
+			begin = i + 1
+		}
+	}
+	return append(out, command[begin:])
 }
 
 // hints are the keys that do something here.

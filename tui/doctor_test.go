@@ -76,3 +76,20 @@ func TestDoctorKeys(t *testing.T) {
 		t.Error("esc does not close it")
 	}
 }
+
+// TestCommandsStayCopyable: a shell takes a command that was broken for the screen as
+// it was.
+func TestCommandsStayCopyable(t *testing.T) {
+	for line, want := range map[string]string{
+		`psql -h /run -c "ALTER SYSTEM SET x"`: `psql -h /run -c \|  "ALTER SYSTEM SET x"`,
+		"echo 1 > /proc":                       "echo 1 > /proc",
+		"cat /sys/kernel/mm   # must print 59": "cat /sys/kernel/mm|# must print 59",
+		"# a long comment for the reader here": "# a long comment for the|# reader here",
+		"    hugepages-2Mi: 1100Mi":            "    hugepages-2Mi: 1100Mi",
+	} {
+		w := 26
+		if got := strings.Join(commandLines(line, w), "|"); got != want {
+			t.Errorf("%q gives %q, want %q", line, got, want)
+		}
+	}
+}

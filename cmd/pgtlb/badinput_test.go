@@ -51,6 +51,7 @@ func TestBadInput(t *testing.T) {
 		"not a run file":           {[]string{"report", notDir}, []string{notDir}},
 		"replay without terminal":  {[]string{"replay", "none-such"}, []string{"none-such"}},
 		"unknown version":          {[]string{"setup", "--portable", "--version", "9"}, []string{"9", "13 to 18"}},
+		"log is a directory":       {[]string{"doctor", "--log", "/proc"}, []string{"--log /proc", "no file"}},
 		"bad interval":             {[]string{"watch", "--interval", "0"}, []string{"--interval 0"}},
 	}
 	for name, c := range cases {
