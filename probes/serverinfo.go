@@ -41,6 +41,17 @@ func (s *Server) Info(ctx context.Context) (ServerInfo, error) {
 	return info, nil
 }
 
+// SessionPid is the process that serves our own session, as the server sees it: no
+// client in a count of clients. An error means that the server did not answer.
+func (s *Server) SessionPid(ctx context.Context) (int, error) {
+	pid := 0
+	err := s.use(ctx, func(c *session) error {
+		pid = c.pid
+		return nil
+	})
+	return pid, err
+}
+
 // reasonOf is why something is unavailable, with the remedy, in one sentence.
 func reasonOf(err error) string {
 	var u *Unavailable

@@ -42,9 +42,7 @@ func bill(s *Snapshot) Bill {
 	if p := s.Pages.Processes; p != nil {
 		b.PageTablesKB = &p.PageTablesKB
 		b.Backends = p.Clients
-		if p.Clients > 0 {
-			privateKB = p.PrivateKB / uint64(p.Clients)
-		}
+		privateKB = uint64(p.ClientPrivateKB)
 	}
 	b.MaxConnections = defaultConnections
 	if s.Server != nil {
@@ -124,7 +122,7 @@ func checkBill(s *Snapshot) Check {
 		return c
 	}
 	if b.PageTablesKB != nil {
-		c.Found = fmt.Sprintf("measured now: %s in all processes of the server (%s); ", memory(*b.PageTablesKB), plural(b.Backends, "client backend"))
+		c.Found = fmt.Sprintf("measured now: %s in all processes of the server (%s); ", memory(*b.PageTablesKB), probes.Plural(b.Backends, "client backend"))
 	}
 	c.Found += fmt.Sprintf("computed for %s backends that have touched all %s: ", number(b.MaxConnections), memory(b.SharedMemoryKB))
 	for i, r := range b.Sizes {

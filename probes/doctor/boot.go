@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"pgtlb/probes"
 )
 
 // PoolSetting is a line that sets the size of a pool when the machine starts.
@@ -324,7 +326,7 @@ func (s *Snapshot) bootWords(d demand, set *PoolSetting) string {
 	if set != nil {
 		text = fmt.Sprintf("%s sets %s (%s)", set.where(), pages(set.Pages, set.PageKB), set.Text)
 	}
-	text += fmt.Sprintf("; the pool has %s now", plural(d.pool.Persistent(), "page"))
+	text += fmt.Sprintf("; the pool has %s now", probes.Plural(d.pool.Persistent(), "page"))
 	for _, p := range s.Pages.Boot {
 		switch {
 		case p.PageKB != d.pageKB || set != nil && p == *set:

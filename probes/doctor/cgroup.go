@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"pgtlb/probes"
 )
 
 // Cgroup is the control group of the server, or of pgtlb itself, with the limits
@@ -254,7 +256,7 @@ func checkCgroupHugetlb(s *Snapshot) Check {
 		when = "when the memory is mapped"
 	}
 	c.Found = fmt.Sprintf("the tightest level of %s is %s: %s allowed, %s used, so that this server can have %s (it counts %s)",
-		g.whose(), l.File, bytesText(l.Max), bytesText(l.Current), plural(may, "page"), when)
+		g.whose(), l.File, bytesText(l.Max), bytesText(l.Current), probes.Plural(may, "page"), when)
 	if l.Hits > 0 {
 		c.Found += fmt.Sprintf("; it was hit %s times", number(int(l.Hits)))
 	}
@@ -274,7 +276,7 @@ func checkCgroupHugetlb(s *Snapshot) Check {
 	c.Found += fmt.Sprintf("; %s are needed", pages(d.need, d.pageKB))
 	if l.Max == 0 && d.pool.Total > 0 {
 		c.Found += fmt.Sprintf("; the machine's pool has %s, which looks as if they could be used: initdb before 16 dies here",
-			plural(d.pool.Total, "page"))
+			probes.Plural(d.pool.Total, "page"))
 	}
 	c.Fix, c.Undo, c.Takes = s.raiseHugetlb(*l, d)
 	return c

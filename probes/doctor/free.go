@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/prometheus/procfs"
+
+	"pgtlb/probes"
 )
 
 // Free is how free memory is cut up, and what the kernel counted while it looked
@@ -138,7 +140,7 @@ func (s *Snapshot) adviseGot(c *Check, pageKB, want, missing int) {
 	}
 	pieces, known := s.Pages.Free.pieces(pageKB, s.granuleKB())
 	if known {
-		c.Found += fmt.Sprintf("; %s of memory are free, in one piece for %s", memory(m.FreeKB), plural(pieces, "page"))
+		c.Found += fmt.Sprintf("; %s of memory are free, in one piece for %s", memory(m.FreeKB), probes.Plural(pieces, "page"))
 	}
 	if n := s.Pages.Free.Events["htlb_buddy_alloc_fail"]; n > 0 {
 		c.Found += fmt.Sprintf("; the kernel failed to find a page %s times since the boot", number(int(n)))

@@ -29,8 +29,7 @@ func checkHolders(s *Snapshot) Check {
 	}
 	ours, others := s.splitHolders(use)
 	if len(ours) > 0 {
-		c.Found = "this server: " + plural(len(ours), "process") + "; "
-		c.Found = strings.Replace(c.Found, "processs", "processes", 1)
+		c.Found = "this server: " + probes.Plural(len(ours), "process") + "; "
 	}
 	if len(others) == 0 {
 		c.Found += "nobody else holds huge pages"
@@ -48,7 +47,7 @@ func checkHolders(s *Snapshot) Check {
 		if !s.hardlyPays(d) {
 			c.Status = Warn
 		}
-		c.Found += fmt.Sprintf("; this server lacks %s", plural(d.short(), "page"))
+		c.Found += fmt.Sprintf("; this server lacks %s", probes.Plural(d.short(), "page"))
 	}
 	return c
 }

@@ -2,6 +2,8 @@ package doctor
 
 import (
 	"fmt"
+
+	"pgtlb/probes"
 )
 
 func checkHugePages(s *Snapshot) Check {
@@ -100,7 +102,7 @@ func (s *Snapshot) explainFallBack(c *Check, d demand, proof string) {
 		c.Status, c.Found = Warn, c.Found+": "+d.why
 	case d.short() == 0 && s.cgroupPages(d) >= 0 && s.cgroupPages(d) < d.need:
 		c.Status = Fail
-		c.Found += fmt.Sprintf(": the pool would do (%s), but the control group allows this server only %s (see cgroup_hugetlb)", d.words(), plural(s.cgroupPages(d), "page"))
+		c.Found += fmt.Sprintf(": the pool would do (%s), but the control group allows this server only %s (see cgroup_hugetlb)", d.words(), probes.Plural(s.cgroupPages(d), "page"))
 	case d.short() == 0:
 		c.Status = Fail
 		if s.hardlyPays(d) {
@@ -120,7 +122,7 @@ func (s *Snapshot) explainFallBack(c *Check, d demand, proof string) {
 		if d.pool.Total == 0 && !s.meant(d) || s.hardlyPays(d) {
 			c.Status = Warn // the default setting on a machine where nobody has made a pool, or none pays
 		}
-		c.Found += fmt.Sprintf(": %s of %s short: %s", plural(d.short(), "page"), memory(uint64(d.pageKB)), d.words())
+		c.Found += fmt.Sprintf(": %s of %s short: %s", probes.Plural(d.short(), "page"), memory(uint64(d.pageKB)), d.words())
 		if waits.any() {
 			c.Found += "; " + waits.words(s, d)
 		}

@@ -32,16 +32,19 @@ type Pages struct {
 // ServerMemory sums up the memory of the server's processes, in kB.
 type ServerMemory struct {
 	Count        int    `json:"count"`
-	Clients      int    `json:"clients"`
+	Clients      int    `json:"clients"`        // without our own session
 	PageTablesKB uint64 `json:"page_tables_kb"` // VmPTE of all
 	ClientsKB    uint64 `json:"client_page_tables_kb"`
 	// TouchedKB is the most shared memory that one of them has touched: at least
 	// so much of it is in memory. Huge pages are not in it.
 	TouchedKB uint64 `json:"touched_kb"`
-	PrivateKB uint64 `json:"private_kb"` // RssAnon of the clients
+	// ClientPrivateKB is the private memory of the median client; 0 without any.
+	ClientPrivateKB float64 `json:"client_private_kb"`
 }
 
-func lookAtPages(ctx context.Context, s *Snapshot, w Wanted, postmaster int) {
+// lookAtPages reads the machine and the processes of the server; own is the process
+// of our own session, 0 where there is none.
+func lookAtPages(ctx context.Context, s *Snapshot, w Wanted, postmaster, own int) {
 	f := files{s, w.Tree}
 	p := &s.Pages
 	p.Memory, s.System.Commit = lookAtMemory(f)
@@ -72,17 +75,18 @@ func lookAtPages(ctx context.Context, s *Snapshot, w Wanted, postmaster int) {
 		s.unread("PostgreSQL servers of this machine", err)
 	}
 	if postmaster != 0 && ctx.Err() == nil {
-		p.Processes = lookAtProcesses(s, roots, postmaster)
+		p.Processes = lookAtProcesses(s, roots, postmaster, own)
 	}
 }
 
-func lookAtProcesses(s *Snapshot, roots probes.Roots, postmaster int) *ServerMemory {
+func lookAtProcesses(s *Snapshot, roots probes.Roots, postmaster, own int) *ServerMemory {
 	list, err := probes.ServerProcesses(roots, postmaster)
 	if err != nil {
 		s.unread("the server's processes", err)
 		return nil
 	}
 	p := &ServerMemory{}
+	var clients []probes.BackendMem
 	for _, b := range list {
 		if b.Mem == nil {
 			continue
@@ -90,12 +94,13 @@ func lookAtProcesses(s *Snapshot, roots probes.Roots, postmaster int) *ServerMem
 		p.Count++
 		p.PageTablesKB += b.Mem.PageTables
 		p.TouchedKB = max(p.TouchedKB, b.Mem.Shmem)
-		if b.Role == probes.RoleClient {
+		if b.Role == probes.RoleClient && b.Pid != own {
 			p.Clients++
 			p.ClientsKB += b.Mem.PageTables
-			p.PrivateKB += b.Mem.Private
+			clients = append(clients, *b.Mem)
 		}
 	}
+	p.ClientPrivateKB = probes.MedianPrivateKB(clients)
 	return p
 }
 

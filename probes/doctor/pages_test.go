@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"pgtlb/probes"
 )
 
 // want is what a check must say of a machine.
@@ -368,5 +370,21 @@ func TestBill(t *testing.T) {
 	}
 	if b := bill(&Snapshot{}); len(b.Sizes) != 0 || b.Sizes == nil {
 		t.Errorf("nothing known: %+v", b)
+	}
+}
+
+// TestBillIsThatOfAConnection: the page bill and what a connection costs are one
+// computation, over the median client and without our own session.
+func TestBillIsThatOfAConnection(t *testing.T) {
+	s := look(t, "metal-good")
+	p := s.Pages.Processes
+	if p == nil || p.Clients == 0 || p.ClientPrivateKB == 0 {
+		t.Fatalf("no clients: %+v", p)
+	}
+	cost := probes.CostOfConnection([]probes.BackendMem{{Private: uint64(p.ClientPrivateKB)}}, "", &s.Server.Info)
+	for i, row := range bill(&s).Sizes {
+		if want := cost.Sizes[i]; row.PageKB != want.PageKB || row.PerBackendKB != want.PageTables.V {
+			t.Errorf("%+v, a connection costs %+v", row, want)
+		}
 	}
 }

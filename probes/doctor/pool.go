@@ -3,6 +3,8 @@ package doctor
 import (
 	"fmt"
 	"strings"
+
+	"pgtlb/probes"
 )
 
 func checkNeeded(s *Snapshot) Check {
@@ -35,11 +37,11 @@ func checkNeeded(s *Snapshot) Check {
 	}
 	if s.Server != nil && s.Server.Info.SharedBuffersKB > 0 {
 		b := s.Server.Info.SharedBuffersKB
-		c.Found += fmt.Sprintf("; shared_buffers of %s alone would be %s", memory(b), plural(pagesFor(b, d.pageKB), "page"))
+		c.Found += fmt.Sprintf("; shared_buffers of %s alone would be %s", memory(b), probes.Plural(pagesFor(b, d.pageKB), "page"))
 	}
 	if other := 1 << 20; s.granuleKB() == 4 && d.pageKB == 2048 {
 		n, _ := s.needed(other)
-		c.Found += fmt.Sprintf("; with pages of 1 GB it would be %s", plural(n, "page"))
+		c.Found += fmt.Sprintf("; with pages of 1 GB it would be %s", probes.Plural(n, "page"))
 	}
 	switch {
 	case d.asked == "off":

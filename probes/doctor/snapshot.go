@@ -83,7 +83,7 @@ type Wanted struct {
 // between two parts and within the walk over all processes.
 func Look(ctx context.Context, w Wanted) (Snapshot, error) {
 	s := Snapshot{Schema: schema, Taken: time.Now(), By: w.By, PlannedKB: w.PlannedKB}
-	pid := 0
+	pid, own := 0, 0
 	here := true
 	if w.Server != nil {
 		info, err := w.Server.Info(ctx)
@@ -95,6 +95,9 @@ func Look(ctx context.Context, w Wanted) (Snapshot, error) {
 			return s, fmt.Errorf("looking at the server's settings: %w", err)
 		}
 		s.Server = &Server{Info: info, Exam: exam}
+		if own, err = w.Server.SessionPid(ctx); err != nil {
+			return s, fmt.Errorf("looking at the server: %w", err)
+		}
 		pid = info.PostmasterPid
 		if info.PostmasterPid == 0 {
 			here, s.HostUnknown = false, info.NoPostmasterWhy
@@ -107,7 +110,7 @@ func Look(ctx context.Context, w Wanted) (Snapshot, error) {
 		if s.Host, err = probes.ReadHost(w.Tree.Roots()); err != nil {
 			s.unread("the machine", err)
 		}
-		lookAtPages(ctx, &s, w, pid)
+		lookAtPages(ctx, &s, w, pid, own)
 		lookAtSystem(ctx, &s, w, pid)
 	}
 	return s, ctx.Err()

@@ -43,7 +43,7 @@ func lookSystem(t *testing.T, path string) Snapshot {
 		pid = s.Server.Info.PostmasterPid
 	}
 	w := Wanted{Tree: Tree(dir)}
-	lookAtPages(t.Context(), &s, w, pid)
+	lookAtPages(t.Context(), &s, w, pid, 0)
 	lookAtSystem(t.Context(), &s, w, pid)
 	return s
 }
