@@ -130,7 +130,7 @@ func plainVersion(version string) string {
 func publicSettings(all []Setting) []Setting {
 	var out []Setting
 	for _, s := range all {
-		if isSecret(s.Name, s.Value) {
+		if IsSecret(s.Name, s.Value) {
 			continue
 		}
 		out = append(out, Setting{Clean(s.Name), Clean(s.Value), Clean(s.Source)})
@@ -138,9 +138,9 @@ func publicSettings(all []Setting) []Setting {
 	return out
 }
 
-// isSecret tells whether a setting may hold a secret: connection strings, shell
+// IsSecret tells whether a setting may hold a secret: connection strings, shell
 // commands, and what applications and extensions keep in settings of their own.
-func isSecret(name, value string) bool {
+func IsSecret(name, value string) bool {
 	name, value = strings.ToLower(name), strings.ToLower(value)
 	if name == "password_encryption" {
 		return false // the name of a method

@@ -119,8 +119,8 @@ func (x *experimentScreen) gateKey(m *Model, e *trial.ExperimentState, k string)
 	case "enter", "y":
 		m.engine.Do(trial.AnswerGate{Pairs: e.Gate.Planned})
 	case "m":
-		if e.Gate.Pairs > 0 {
-			m.engine.Do(trial.AnswerGate{Pairs: e.Gate.Pairs})
+		if n := enough(e.Gate); n > 0 {
+			m.engine.Do(trial.AnswerGate{Pairs: n})
 		}
 	case "n":
 		m.engine.Do(trial.AnswerGate{})
@@ -128,6 +128,12 @@ func (x *experimentScreen) gateKey(m *Model, e *trial.ExperimentState, k string)
 		return nil // it waits
 	}
 	return x
+}
+
+// enough is how many pairs the wished effect takes, as far as so many are made without
+// a person naming the number; 0 where it is not known.
+func enough(g *experiment.Gate) int {
+	return min(g.Pairs, max(g.Planned, experiment.AutoPairs))
 }
 
 // drawGate says what the identical runs tell about the plan.
@@ -152,8 +158,12 @@ func drawGate(c *canvas, g *experiment.Gate, p experiment.Plan) {
 	}
 	add("", stPlain)
 	add(fmt.Sprintf("enter  %d pairs, as planned", g.Planned), stKey)
-	if g.Pairs > 0 && g.Pairs != g.Planned {
-		add(fmt.Sprintf("m      %d pairs", g.Pairs), stKey)
+	if n := enough(g); n > 0 && n != g.Planned {
+		most := ""
+		if n < g.Pairs {
+			most = ", the most that this key makes"
+		}
+		add(fmt.Sprintf("m      %d pairs%s", n, most), stKey)
 	}
 	add("n      end it here; what was made is kept", stKey)
 	list := lines(text, width)
@@ -229,6 +239,11 @@ func (x *experimentScreen) headParas(e *trial.ExperimentState, now time.Time) []
 		out = append(out, para{count + ". It was ended; pgtlb experiment --resume " + p.Plan.Name + " goes on.", stWarn})
 	case e.Over && e.Result != nil:
 		out = append(out, para{count + ". " + e.Result.Sentence, verdictStyle(e.Result.Verdict)})
+		if e.WithRepeats != nil {
+			out = append(out, para{"With the steps that were repeated out of order: " + e.WithRepeats.Sentence, stDim})
+		}
+	case e.Over && !eachArm(p):
+		out = append(out, para{count + ". Nothing can be compared yet: there is not a run of each value.", stWarn})
 	case e.Over:
 		out = append(out, para{count + ". pgtlb compare " + p.Plan.Name + " prints the result, pgtlb report " + p.Plan.Name + " writes the report.", stGood})
 	default:
@@ -242,6 +257,17 @@ func (x *experimentScreen) headParas(e *trial.ExperimentState, now time.Time) []
 		out = append(out, para{"s again ends it: the run under way is lost, those made are kept.", stWarn})
 	}
 	return out
+}
+
+// eachArm tells whether there is a run of each value.
+func eachArm(p *experiment.Progress) bool {
+	arms := map[int]bool{}
+	for _, m := range p.Made {
+		if m.State == experiment.Done && m.Run != "" && !m.Step.Repeat {
+			arms[m.Step.Arm] = true
+		}
+	}
+	return len(arms) == len(p.Plan.Values)
 }
 
 // drawMade lists the runs, the latest at the bottom, each with its TPS as a dot

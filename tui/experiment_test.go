@@ -44,6 +44,13 @@ func experimentGoldens() []golden {
 	gate.Gate = &experiment.Gate{Identical: []float64{54263, 54710}, Spread: 0.0082, Pairs: 8, Planned: 6, Detect: 0.03, Block: 82 * time.Second}
 	hidden := demoExperiment(2)
 	hidden.Gate = &experiment.Gate{Identical: []float64{44263, 54710}, Spread: 0.211, Pairs: 161, Planned: 6, Hidden: true, Detect: 0.03, Block: 82 * time.Second}
+	many := demoExperiment(2)
+	many.Gate = &experiment.Gate{Identical: []float64{53263, 54710}, Spread: 0.0268, Pairs: 41, Planned: 6, Detect: 0.03, Block: 82 * time.Second}
+	early := demoExperiment(2)
+	early.Over = true
+	repeats := demoExperiment(14)
+	repeats.Over, repeats.Result = true, &trial.Comparison{Sentence: "2MB against 4kB: +7.9 % TPS.", Verdict: trial.Better}
+	repeats.WithRepeats = &trial.Comparison{Sentence: "2MB against 4kB: +7.5 % TPS."}
 	over := demoExperiment(14)
 	over.Over = true
 	failed := demoExperiment(3)
@@ -55,6 +62,9 @@ func experimentGoldens() []golden {
 		{"experiment-ending", with(demoExperiment(9)), Options{}, []string{"x", "s"}},
 		{"experiment-gate", with(gate), Options{}, []string{"x"}},
 		{"experiment-gate-hidden", with(hidden), Options{}, []string{"x"}},
+		{"experiment-gate-many", with(many), Options{}, []string{"x"}},
+		{"experiment-early", with(early), Options{}, []string{"x"}},
+		{"experiment-repeats", with(repeats), Options{}, []string{"x"}},
 		{"experiment-over", with(over), Options{}, []string{"x"}},
 		{"experiment-failed", with(failed), Options{}, []string{"x"}},
 	}
@@ -120,5 +130,12 @@ func TestExperimentKeys(t *testing.T) {
 		if len(e.asked) != 1 || e.asked[0] != (trial.AnswerGate{Pairs: want}) {
 			t.Errorf("%s: %+v", key, e.asked)
 		}
+	}
+	// A wild noise floor does not make an experiment of days.
+	gate.Experiment.Gate = &experiment.Gate{Planned: 6, Pairs: 4000, Detect: 0.03}
+	e = &fakeEngine{}
+	press(t, e, gate, "x", "m")
+	if len(e.asked) != 1 || e.asked[0] != (trial.AnswerGate{Pairs: experiment.AutoPairs}) {
+		t.Errorf("%+v", e.asked)
 	}
 }

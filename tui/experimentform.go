@@ -97,6 +97,7 @@ func readForm(f []formField) (trial.ExperimentOptions, error) {
 	const patience = 10 * time.Minute
 	o.Plan = experiment.Plan{Factor: factor, Values: values, Pairs: pairs, Order: order, Seed: 1, Detect: detect / 100, Margin: margin / 100,
 		Limit: o.Measure + o.WarmUp.Most + o.Settle + patience}
+	o.MostPairs = experiment.AutoPairs
 	return o, errors.Join(errs...)
 }
 
