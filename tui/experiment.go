@@ -30,10 +30,16 @@ func newExperimentScreen(st *trial.State) *experimentScreen {
 	return &experimentScreen{form: newForm(st)}
 }
 
+// refused tells whether an experiment ended before its first run: then there is
+// nothing to show but why, and the form to mend it.
+func refused(e *trial.ExperimentState) bool {
+	return e.Over && e.Err != "" && len(e.Progress.Made) == 0
+}
+
 // current is the experiment to show; nil where one is to be planned.
 func (x *experimentScreen) current(m *Model) *trial.ExperimentState {
 	e := m.st.Experiment
-	if e == nil || x.again && e.Over {
+	if e == nil || x.again && e.Over || refused(e) {
 		return nil
 	}
 	return e
@@ -47,7 +53,11 @@ func (x *experimentScreen) draw(c *canvas, m *Model) {
 	e := x.current(m)
 	drawHints(c, l.keys, x.hints(e))
 	if e == nil {
-		x.drawForm(c, body)
+		why := x.why
+		if last := m.st.Experiment; why == "" && last != nil && refused(last) {
+			why = clean(last.Err)
+		}
+		x.drawForm(c, body, why)
 		return
 	}
 	x.drawRunning(c, body, e, m.st.At)
@@ -94,7 +104,7 @@ func (x *experimentScreen) key(m *Model, k string) (overlay, tea.Cmd) {
 	case k == "enter" && e.Result != nil:
 		return newResult(e.Result), nil
 	case k == "n" && e.Over:
-		x.again, x.form = true, newForm(m.st)
+		x.again = true
 	case k == "up" || k == "k":
 		x.line = min(max(0, len(e.Progress.Made)-1), x.line+1)
 	case k == "down" || k == "j":

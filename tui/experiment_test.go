@@ -71,7 +71,7 @@ func TestExperimentKeys(t *testing.T) {
 	start, ok := e.asked[0].(trial.StartExperiment)
 	p := start.Experiment.Plan
 	if !ok || start.Key != 1 || p.Factor != "huge_pages" || !slices.Equal(p.Values, []string{"4kB", "2MB"}) || p.Pairs != 8 ||
-		start.Experiment.Measure != 25*time.Second || !start.Experiment.WarmUp.Auto || p.Detect != 0.03 || p.Check() != nil {
+		start.Experiment.Measure != 25*time.Second || start.Experiment.WarmUp != (trial.WarmUp{Most: 5 * time.Second}) || p.Detect != 0.03 || p.Check() != nil {
 		t.Errorf("%+v", e.asked[0])
 	}
 	// What is wrong starts nothing.
@@ -84,6 +84,24 @@ func TestExperimentKeys(t *testing.T) {
 	press(t, e, idle, "x", "enter", "1", "q", "esc")
 	if len(e.asked) != 0 {
 		t.Errorf("%+v", e.asked)
+	}
+
+	// A load at work is named, and its digit stops it; the form keeps what was typed.
+	busy := demo{seconds: 30, loads: 1}.state()
+	e = &fakeEngine{}
+	m, _ = press(t, e, busy, "x", "end", "enter")
+	if len(e.asked) != 0 || !strings.Contains(m.experiment.why, "point-select is running") {
+		t.Errorf("%+v %q", e.asked, m.experiment.why)
+	}
+	m, _ = press(t, e, busy, "x", "down", "down", "enter", "ctrl+u", "9", "enter", "esc", "x", "1")
+	if len(e.asked) != 1 || e.asked[0] != (trial.ToggleLoad{Key: 1}) || m.experiment.form[fieldPairs].value != "9" {
+		t.Errorf("%+v %+v", e.asked, m.experiment.form)
+	}
+	// What was refused before its first run leads back to the form, with the reason.
+	no := idle
+	no.Experiment = &trial.ExperimentState{Over: true, Err: "there are no pages of 1 GB here"}
+	if s := Snapshot(no, Options{}, 120, 40, "x"); !strings.Contains(s, "there are no pages of 1 GB here") || !strings.Contains(s, "start it") {
+		t.Error(s)
 	}
 
 	running := idle

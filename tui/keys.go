@@ -110,7 +110,10 @@ func (m *Model) modeKey(k string) tea.Cmd {
 		if m.readOnly() {
 			return m.notices.say("An experiment drives load: start pgtlb with --allow-load.")
 		}
-		m.overlay = newExperimentScreen(m.st)
+		if m.experiment == nil {
+			m.experiment = newExperimentScreen(m.st)
+		}
+		m.overlay = m.experiment
 	case "h":
 		if m.st.Mode != trial.InLab {
 			return m.notices.say("Other pages need a restart of the server, which only pgtlb lab does.")

@@ -191,6 +191,19 @@ func (s *Snapshot) pays() payoff {
 	return p
 }
 
+// hardlyPays tells that the server may have huge pages (try) or not and that they
+// are not worth it here. Then none of their checks is more than a warning.
+func (s *Snapshot) hardlyPays(d demand) bool {
+	p := s.pays()
+	return d.asked == "try" && p.known && !p.pays
+}
+
+// meant tells whether a pool looks as if it was made for a server that it is too
+// small for: pages of it lie idle, or something sets it at a boot.
+func (s *Snapshot) meant(d demand) bool {
+	return d.pool.Available() > 0 || s.setAtBoot(d.pageKB) != nil
+}
+
 func percent(part, all float64) string {
 	if p := part / all * 100; p >= 1 {
 		return fmt.Sprintf("%.0f %%", p)

@@ -79,7 +79,8 @@ type Wanted struct {
 }
 
 // Look gathers a snapshot. What cannot be read is in it with the reason; the
-// error says that the server did not answer or that ctx ended.
+// error says that the server did not answer or that ctx ended, which stops it
+// between two parts and within the walk over all processes.
 func Look(ctx context.Context, w Wanted) (Snapshot, error) {
 	s := Snapshot{Schema: schema, Taken: time.Now(), By: w.By, PlannedKB: w.PlannedKB}
 	pid := 0
@@ -101,13 +102,13 @@ func Look(ctx context.Context, w Wanted) (Snapshot, error) {
 	} else {
 		s.ServerUnknown = "no server was asked"
 	}
-	if here {
+	if here && ctx.Err() == nil {
 		var err error
 		if s.Host, err = probes.ReadHost(w.Tree.Roots()); err != nil {
 			s.unread("the machine", err)
 		}
-		lookAtPages(&s, w, pid)
-		lookAtSystem(&s, w, pid)
+		lookAtPages(ctx, &s, w, pid)
+		lookAtSystem(ctx, &s, w, pid)
 	}
 	return s, ctx.Err()
 }

@@ -118,14 +118,16 @@ func (s *Snapshot) grow(c *Check, d demand) {
 	if n := s.cgroupPages(d); n >= 0 && n < d.need {
 		c.Found += fmt.Sprintf("; first of all, the control group allows this server only %s (see cgroup_hugetlb)", plural(n, "page"))
 	}
-	switch {
+	switch waits := s.coming(d); {
 	case !d.hasPool:
 		c.Found += "; see hugetlb_kernel"
+	case waits.any(): // a pool for the running values is wrong after the restart that takes it
+		c.Found += "; no commands, because they would be those for the running values"
 	case d.target() <= s.mostPages(d.pageKB, false):
 		c.Fix, c.Undo = growPool(s, d.pageKB, d.target())
 		c.UndoFirst = true
 		c.Fix = append(c.Fix, restartServer(s)...)
-	case d.target() <= s.mostPages(d.pageKB, true):
+	case d.target() <= s.mostPages(d.pageKB, true) && s.keepsPool() == "":
 		// There is room once idle pools of other sizes are given back.
 		for _, p := range s.Host.Pools {
 			if p.PageKB != d.pageKB && p.Available() > 0 {
@@ -141,5 +143,8 @@ func (s *Snapshot) grow(c *Check, d demand) {
 		c.Found += fmt.Sprintf("; this machine can spare %s at most (%s): make shared_buffers smaller by %s",
 			plural(max(s.mostPages(d.pageKB, false), 0), "page"), s.rule(),
 			memory(kBOf(d.target()-s.mostPages(d.pageKB, false), d.pageKB)))
+		if d.target() <= s.mostPages(d.pageKB, true) {
+			c.Found += ", or give back pages of other sizes (see pool_other_sizes)"
+		}
 	}
 }

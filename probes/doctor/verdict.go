@@ -77,7 +77,8 @@ func (s *Snapshot) headline(d demand) string {
 		return fmt.Sprintf("huge_pages=%s, and which pages are in use is %s", h.Requested, h.Proof)
 	case h.FellBack():
 		text := fmt.Sprintf("huge_pages=try FELL BACK to %s", memory(uint64(s.inUseKB())))
-		switch p := s.pays(); {
+		waits := s.coming(d)
+		switch {
 		case s.sysV():
 			text += ": shared_memory_type is sysv, with which there are none"
 		case s.HostUnknown != "" && d.need > 0:
@@ -88,11 +89,17 @@ func (s *Snapshot) headline(d demand) string {
 			text += fmt.Sprintf(": the pool would do, but the control group allows only %s of the %s needed", number(s.cgroupPages(d)), plural(d.need, "page"))
 		case d.short() > 0 && s.HostUnknown == "":
 			text += fmt.Sprintf(": %s of %s short", plural(d.short(), "page"), memory(uint64(d.pageKB)))
-			if d.pool.Total == 0 && p.known && !p.pays {
+			if s.hardlyPays(d) {
 				text += ", and they would hardly pay here"
 			}
 		case d.need > 0 && d.hasPool:
-			text += ": the pool has enough now, a restart takes it"
+			text += ": the pool has enough now"
+			if !waits.any() {
+				text += ", a restart takes it"
+			}
+		}
+		if waits.any() {
+			text += ", " + waits.short()
 		}
 		return text
 	}
