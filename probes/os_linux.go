@@ -47,6 +47,10 @@ type procFile struct {
 	fd   int // -1 when it is not kept open
 }
 
+// noProcFile has no descriptor to close. The zero procFile has one: 0, the standard
+// input.
+func noProcFile() procFile { return procFile{fd: -1} }
+
 // openProcFile opens a file. Without keep, or when this process may open no
 // more files, it is opened anew for each read.
 func openProcFile(path string, keep bool) (procFile, error) {

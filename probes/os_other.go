@@ -18,6 +18,8 @@ func sinceBoot() (time.Duration, error) { return 0, notHere("the boot clock") }
 
 type procFile struct{}
 
+func noProcFile() procFile { return procFile{} }
+
 func openProcFile(path string, _ bool) (procFile, error) { return procFile{}, notHere(path) }
 
 func (procFile) read([]byte) ([]byte, error) { return nil, notHere("/proc") }

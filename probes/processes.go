@@ -119,7 +119,7 @@ func (t *processTable) look(pid, postmaster int) (*process, error) {
 
 // meet opens the files of a process that was not known.
 func (t *processTable) meet(pid int) (*process, error) {
-	p := &process{pid: pid}
+	p := &process{pid: pid, schedstat: noProcFile(), stat: noProcFile(), status: noProcFile()}
 	keep := len(t.procs) < t.maxKept
 	for _, f := range []struct {
 		into *procFile
