@@ -45,6 +45,19 @@ func ClientMemory(rows []BackendRow) []BackendMem {
 	return out
 }
 
+// MedianPrivateKB is the private memory of the median client backend in kB, from
+// which the ceiling of a backend's page table is computed everywhere; 0 without any.
+func MedianPrivateKB(clients []BackendMem) float64 {
+	if len(clients) == 0 {
+		return 0
+	}
+	private := make([]float64, len(clients))
+	for i, m := range clients {
+		private[i] = float64(m.Private)
+	}
+	return Median(private)
+}
+
 // CostOfConnection computes what one more connection costs on a server with these
 // client backends. Without any, why says why there are none.
 func CostOfConnection(clients []BackendMem, why string, server *ServerInfo) ConnectionCost {
@@ -52,11 +65,11 @@ func CostOfConnection(clients []BackendMem, why string, server *ServerInfo) Conn
 	if len(clients) == 0 {
 		c.Private, c.PageTables = Value{Missing: why}, Value{Missing: why}
 	} else {
-		private, tables := make([]float64, len(clients)), make([]float64, len(clients))
+		tables := make([]float64, len(clients))
 		for i, m := range clients {
-			private[i], tables[i] = float64(m.Private), float64(m.PageTables)
+			tables[i] = float64(m.PageTables)
 		}
-		c.Private, c.PageTables = Value{V: Median(private)}, Value{V: Median(tables)}
+		c.Private, c.PageTables = Value{V: MedianPrivateKB(clients)}, Value{V: Median(tables)}
 	}
 	atMax := func(one Value) Value {
 		if one.OK() && server.MaxConnections == 0 {

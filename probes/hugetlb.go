@@ -85,7 +85,7 @@ func HugetlbHolders(roots Roots) (HugetlbUse, error) {
 		return HugetlbUse{}, unreadable(roots.ProcPath(), err, "")
 	}
 	slices.Sort(pids)
-	h := holders{roots: roots, memory: map[memoryID]*HugetlbMemory{}}
+	h := holders{roots: roots, memory: map[memoryID]*HugetlbMemory{}, users: map[string]string{}, servers: map[int]serverOf{}}
 	for _, pid := range pids {
 		h.process(pid)
 	}
@@ -120,6 +120,16 @@ type holders struct {
 	// memory holds what was found of everything that may have huge pages; nil for
 	// what has not.
 	memory map[memoryID]*HugetlbMemory
+	// users are the names of uids, and servers the postmasters that were met: a
+	// server may have thousands of processes.
+	users   map[string]string
+	servers map[int]serverOf
+}
+
+// serverOf is what the processes of one server have in common.
+type serverOf struct {
+	title   string // of the postmaster
+	dataDir string
 }
 
 // memoryID identifies memory by the device and inode of what is mapped.
@@ -193,11 +203,14 @@ func (h *holders) owner(uids string) (int, string) {
 	if !h.roots.areSystem() {
 		return uid, ""
 	}
-	u, err := user.LookupId(f[0])
-	if err != nil {
-		return uid, "" // a uid without a name
+	name, known := h.users[f[0]]
+	if !known {
+		if u, err := user.LookupId(f[0]); err == nil { // a uid may have no name
+			name = Clean(u.Username)
+		}
+		h.users[f[0]] = name
 	}
-	return uid, Clean(u.Username)
+	return uid, name
 }
 
 // ofServer fills in the PostgreSQL server of a process: a child of a postmaster
@@ -207,12 +220,23 @@ func (h *holders) ofServer(p *HugetlbProcess, title string, parent int) {
 		return
 	}
 	p.Postmaster = p.Pid
-	above, err := readTitle(h.roots, parent)
-	if err == nil && (strings.HasPrefix(title, "postgres: ") || title == above) {
+	if above := h.server(parent); above.title != "" && (strings.HasPrefix(title, "postgres: ") || title == above.title) {
 		p.Postmaster, p.Name = parent, Clean(title)
-		title = above
 	}
-	p.DataDir = Clean(dataDirOf(h.roots, p.Postmaster, title))
+	p.DataDir = h.server(p.Postmaster).dataDir
+}
+
+// server is what a process shows as a postmaster; it is read once. The title is
+// empty where it cannot be read.
+func (h *holders) server(pid int) serverOf {
+	s, known := h.servers[pid]
+	if !known {
+		if title, err := readTitle(h.roots, pid); err == nil {
+			s = serverOf{title, Clean(dataDirOf(h.roots, pid, title))}
+		}
+		h.servers[pid] = s
+	}
+	return s
 }
 
 // dataDirOption takes the data directory from a postmaster's command line.
@@ -231,15 +255,4 @@ func dataDirOption(command string) string {
 		}
 	}
 	return ""
-}
-
-// MemoryOf returns the pieces that a process has mapped.
-func (u *HugetlbUse) MemoryOf(pid int) []HugetlbMemory {
-	var out []HugetlbMemory
-	for _, m := range u.Memory {
-		if slices.Contains(m.Pids, pid) {
-			out = append(out, m)
-		}
-	}
-	return out
 }

@@ -35,6 +35,9 @@ func (h *holders) mount(root, shown string, pageKB int) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil // removed meanwhile
+		case err != nil && d != nil && d.IsDir() && path != root:
+			h.limit("files in huge pages: %v", unreadable(path, err, ""))
+			return fs.SkipDir // the others can be read
 		case err != nil:
 			return err
 		case !d.Type().IsRegular():

@@ -122,8 +122,9 @@ func parseMappings(r io.Reader) ([]hugeMapping, error) {
 }
 
 // mappingOf reads the first line of a mapping, "start-end perms offset dev inode
-// name", and tells whether huge pages may be behind it: those always have an
-// inode, and what is not writable is programs and their libraries.
+// name", and tells whether huge pages may be behind it: those have an inode, which
+// is 0 for the first System V segment (it is the shmid), and what is not writable is
+// programs and their libraries.
 func mappingOf(line string) (hugeMapping, bool) {
 	f := strings.Fields(line)
 	if len(f) < 6 || len(f[1]) < 4 || f[1][1] != 'w' {
@@ -133,8 +134,9 @@ func mappingOf(line string) (hugeMapping, bool) {
 	start, err := strconv.ParseUint(from, 16, 64)
 	end, err2 := strconv.ParseUint(to, 16, 64)
 	inode, ok3 := parseDecimal([]byte(f[4]))
-	if !ok || err != nil || err2 != nil || !ok3 || inode == 0 || end < start {
+	if !ok || err != nil || err2 != nil || !ok3 || end < start {
 		return hugeMapping{}, false
 	}
-	return hugeMapping{memoryID: memoryID{f[3], inode}, name: strings.Join(f[5:], " "), kb: (end - start) / 1024, shared: f[1][3] == 's'}, true
+	m := hugeMapping{memoryID: memoryID{f[3], inode}, name: strings.Join(f[5:], " "), kb: (end - start) / 1024, shared: f[1][3] == 's'}
+	return m, inode != 0 || m.kind() == HugetlbSysV
 }

@@ -1,7 +1,6 @@
 package probes
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -47,12 +46,16 @@ func digits(v float64) string {
 	return strconv.FormatFloat(v, 'g', 2, 64)
 }
 
-// Plural writes a number of things: "1 run", "2 runs".
+// Plural writes a number of things with its thousands apart: "1 run", "2,109 pages",
+// "5 processes".
 func Plural(n int, what string) string {
-	if n == 1 {
+	switch {
+	case n == 1:
 		return "1 " + what
+	case strings.HasSuffix(what, "s"):
+		what += "e"
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return Number(float64(n)) + " " + what + "s"
 }
 
 // Number writes a number for a report: whole with thousands separators from 1000

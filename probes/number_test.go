@@ -17,3 +17,11 @@ func TestNumbers(t *testing.T) {
 }
 
 func zero() float64 { return 0 }
+
+func TestPlural(t *testing.T) {
+	for want, got := range map[string]string{"1 run": Plural(1, "run"), "0 runs": Plural(0, "run"), "2,109 pages": Plural(2109, "page"), "5 processes": Plural(5, "process")} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -281,9 +281,9 @@ func ratioMetrics(opened []Metric, cpu perf.CPU) []Metric {
 		m := add(WalkCeilingPct)
 		m.Meaning = strings.TrimSpace(m.Meaning + " " + perf.WalkNote(cpu))
 	}
-	for _, d := range perTransaction() {
-		if has(d.counter) {
-			add(d.id)
+	for _, d := range PerTransactions() {
+		if has(d.Counter) {
+			add(d.ID)
 		}
 	}
 	return out

@@ -364,11 +364,11 @@ func TestSecrets(t *testing.T) {
 		"primary_conninfo": true, "ssl_passphrase_command": true, "archive_command": true, "app.jwt_secret": true,
 		"password_encryption": false, "shared_buffers": false, "ssl_key_file": false,
 	} {
-		if got := isSecret(name, "x"); got != secret {
+		if got := IsSecret(name, "x"); got != secret {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	if !isSecret("app.upstream", "host=a password=hunter2") || isSecret("shared_preload_libraries", "passwordcheck") {
+	if !IsSecret("app.upstream", "host=a password=hunter2") || IsSecret("shared_preload_libraries", "passwordcheck") {
 		t.Error("values are judged wrongly")
 	}
 }

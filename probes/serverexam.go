@@ -216,7 +216,7 @@ func scanExamSetting(row pgx.CollectableRow) (ExamSetting, error) {
 	var s ExamSetting
 	err := row.Scan(&s.Name, &s.Value, &s.Setting, &s.Unit, &s.Type, &s.Context, &s.Source, &s.File, &s.Line,
 		&s.Boot, &s.Reset, &s.Pending)
-	if isSecret(s.Name, s.Value) || isSecret(s.Name, s.Reset) {
+	if IsSecret(s.Name, s.Value) || IsSecret(s.Name, s.Reset) {
 		s.Value, s.Setting, s.Boot, s.Reset, s.Secret = "", "", "", "", true
 	}
 	return s, err
@@ -225,7 +225,7 @@ func scanExamSetting(row pgx.CollectableRow) (ExamSetting, error) {
 func scanFileSetting(row pgx.CollectableRow) (FileSetting, error) {
 	var f FileSetting
 	err := row.Scan(&f.File, &f.Line, &f.Name, &f.Value, &f.Applied, &f.Error)
-	if isSecret(f.Name, f.Value) {
+	if IsSecret(f.Name, f.Value) {
 		f.Value, f.Secret = "", true
 	}
 	return f, err
@@ -233,7 +233,7 @@ func scanFileSetting(row pgx.CollectableRow) (FileSetting, error) {
 
 // publicOverrides leaves out what may be secret.
 func publicOverrides(all []Override) []Override {
-	return slices.DeleteFunc(all, func(o Override) bool { return isSecret(o.Name, o.Value) })
+	return slices.DeleteFunc(all, func(o Override) bool { return IsSecret(o.Name, o.Value) })
 }
 
 // clean makes every text that came from the server safe to draw and to write.

@@ -41,6 +41,17 @@ func (s *Server) Info(ctx context.Context) (ServerInfo, error) {
 	return info, nil
 }
 
+// SessionPid is the process that serves our own session, as the server sees it: no
+// client in a count of clients. An error means that the server did not answer.
+func (s *Server) SessionPid(ctx context.Context) (int, error) {
+	pid := 0
+	err := s.use(ctx, func(c *session) error {
+		pid = c.pid
+		return nil
+	})
+	return pid, err
+}
+
 // reasonOf is why something is unavailable, with the remedy, in one sentence.
 func reasonOf(err error) string {
 	var u *Unavailable
@@ -119,7 +130,7 @@ func plainVersion(version string) string {
 func publicSettings(all []Setting) []Setting {
 	var out []Setting
 	for _, s := range all {
-		if isSecret(s.Name, s.Value) {
+		if IsSecret(s.Name, s.Value) {
 			continue
 		}
 		out = append(out, Setting{Clean(s.Name), Clean(s.Value), Clean(s.Source)})
@@ -127,9 +138,9 @@ func publicSettings(all []Setting) []Setting {
 	return out
 }
 
-// isSecret tells whether a setting may hold a secret: connection strings, shell
+// IsSecret tells whether a setting may hold a secret: connection strings, shell
 // commands, and what applications and extensions keep in settings of their own.
-func isSecret(name, value string) bool {
+func IsSecret(name, value string) bool {
 	name, value = strings.ToLower(name), strings.ToLower(value)
 	if name == "password_encryption" {
 		return false // the name of a method

@@ -16,8 +16,8 @@ const (
 	mapHint   = `\(currently ([0-9]+) bytes\)`
 )
 
-// maxTail bounds what is read of a server's log.
-const maxTail = 64 << 10
+// MaxTail bounds what is read of a server's log, in bytes.
+const MaxTail = 64 << 10
 
 // LogTail reads a server's log from offset on, the last 64 kB of it at most, in lines.
 func LogTail(path string, offset int64) ([]string, error) {
@@ -30,7 +30,7 @@ func LogTail(path string, offset int64) ([]string, error) {
 	if err != nil {
 		return nil, unreadable(path, err, "")
 	}
-	from := max(offset, size-maxTail)
+	from := max(offset, size-MaxTail)
 	b := make([]byte, max(size-from, 0))
 	n, err := f.ReadAt(b, from)
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -2,16 +2,16 @@ package probes
 
 import "time"
 
-// perTxn is a metric per transaction: a counter divided by the transactions of
-// the same interval.
-type perTxn struct {
-	id, counter string
-	factor      float64 // of the counter's unit
+// PerTxn is a metric per transaction: a counter divided by the transactions of
+// the same time.
+type PerTxn struct {
+	ID, Counter string
+	Factor      float64 // of the counter's unit
 }
 
-// perTransaction lists the metrics per transaction.
-func perTransaction() []perTxn {
-	return []perTxn{
+// PerTransactions lists the metrics per transaction.
+func PerTransactions() []PerTxn {
+	return []PerTxn{
 		{ServerPageFaultsPerTxn, ServerPageFaults, 1},
 		{PageFaultsPerTxn, PageFaults, 1},
 		{DTLBMissesPerTxn, DTLBLoadMisses, 1},
@@ -24,8 +24,8 @@ func perTransaction() []perTxn {
 
 // PerTransaction tells whether a metric is one per transaction.
 func PerTransaction(id string) bool {
-	for _, d := range perTransaction() {
-		if d.id == id {
+	for _, d := range PerTransactions() {
+		if d.ID == id {
 			return true
 		}
 	}
@@ -54,9 +54,9 @@ func (m *maker) transactions() {
 	if by == ServerTPS && done.OK() && done.V < fewestPerSecond {
 		done = Value{Missing: reasonAtRest}
 	}
-	for _, d := range perTransaction() {
-		if c, ok := m.frame.Values[Key{d.counter, ""}]; ok {
-			m.frame.Values[Key{d.id, ""}] = perTransactionOf(c, done, d.factor)
+	for _, d := range PerTransactions() {
+		if c, ok := m.frame.Values[Key{d.Counter, ""}]; ok {
+			m.frame.Values[Key{d.ID, ""}] = perTransactionOf(c, done, d.Factor)
 		}
 	}
 }
@@ -79,9 +79,9 @@ func perTransactionOf(c, done Value, factor float64) Value {
 		return Value{Missing: "counts and transactions were not read over the same interval"}
 	}
 	// The two probes were read some milliseconds apart: rates, not growths, are
-	// divided.
-	v := factor * c.V / done.V
-	return Value{V: v, Over: v * done.Delta, Under: done.Delta, Since: c.Since, Elapsed: c.Elapsed, RunningPct: c.RunningPct}
+	// divided. So it is over a longer time: not what the intervals add up to, since
+	// some of them have no such figure, but the rates over that time.
+	return Value{V: factor * c.V / done.V, Since: c.Since, Elapsed: c.Elapsed, RunningPct: c.RunningPct}
 }
 
 // alike tells whether two intervals differ by less than a tenth.

@@ -30,10 +30,16 @@ func newExperimentScreen(st *trial.State) *experimentScreen {
 	return &experimentScreen{form: newForm(st)}
 }
 
+// refused tells whether an experiment ended before its first run: then there is
+// nothing to show but why, and the form to mend it.
+func refused(e *trial.ExperimentState) bool {
+	return e.Over && e.Err != "" && len(e.Progress.Made) == 0
+}
+
 // current is the experiment to show; nil where one is to be planned.
 func (x *experimentScreen) current(m *Model) *trial.ExperimentState {
 	e := m.st.Experiment
-	if e == nil || x.again && e.Over {
+	if e == nil || x.again && e.Over || refused(e) {
 		return nil
 	}
 	return e
@@ -47,7 +53,11 @@ func (x *experimentScreen) draw(c *canvas, m *Model) {
 	e := x.current(m)
 	drawHints(c, l.keys, x.hints(e))
 	if e == nil {
-		x.drawForm(c, body)
+		why := x.why
+		if last := m.st.Experiment; why == "" && last != nil && refused(last) {
+			why = clean(last.Err)
+		}
+		x.drawForm(c, body, why)
 		return
 	}
 	x.drawRunning(c, body, e, m.st.At)
@@ -94,7 +104,7 @@ func (x *experimentScreen) key(m *Model, k string) (overlay, tea.Cmd) {
 	case k == "enter" && e.Result != nil:
 		return newResult(e.Result), nil
 	case k == "n" && e.Over:
-		x.again, x.form = true, newForm(m.st)
+		x.again = true
 	case k == "up" || k == "k":
 		x.line = min(max(0, len(e.Progress.Made)-1), x.line+1)
 	case k == "down" || k == "j":
@@ -109,8 +119,8 @@ func (x *experimentScreen) gateKey(m *Model, e *trial.ExperimentState, k string)
 	case "enter", "y":
 		m.engine.Do(trial.AnswerGate{Pairs: e.Gate.Planned})
 	case "m":
-		if e.Gate.Pairs > 0 {
-			m.engine.Do(trial.AnswerGate{Pairs: e.Gate.Pairs})
+		if n := enough(e.Gate); n > 0 {
+			m.engine.Do(trial.AnswerGate{Pairs: n})
 		}
 	case "n":
 		m.engine.Do(trial.AnswerGate{})
@@ -118,6 +128,12 @@ func (x *experimentScreen) gateKey(m *Model, e *trial.ExperimentState, k string)
 		return nil // it waits
 	}
 	return x
+}
+
+// enough is how many pairs the wished effect takes, as far as so many are made without
+// a person naming the number; 0 where it is not known.
+func enough(g *experiment.Gate) int {
+	return min(g.Pairs, max(g.Planned, experiment.AutoPairs))
 }
 
 // drawGate says what the identical runs tell about the plan.
@@ -149,8 +165,12 @@ func drawGate(c *canvas, g *experiment.Gate, p experiment.Plan) {
 	}
 	add("", stPlain)
 	add(fmt.Sprintf("enter  %d pairs, as planned", g.Planned), stKey)
-	if g.Pairs > 0 && g.Pairs != g.Planned {
-		add(fmt.Sprintf("m      %d pairs", g.Pairs), stKey)
+	if n := enough(g); n > 0 && n != g.Planned {
+		most := ""
+		if n < g.Pairs {
+			most = ", the most that this key makes"
+		}
+		add(fmt.Sprintf("m      %d pairs%s", n, most), stKey)
 	}
 	add("n      end it here; what was made is kept", stKey)
 	list := lines(text, width)
@@ -226,6 +246,11 @@ func (x *experimentScreen) headParas(e *trial.ExperimentState, now time.Time) []
 		out = append(out, para{count + ". It was ended; pgtlb experiment --resume " + p.Plan.Name + " goes on.", stWarn})
 	case e.Over && e.Result != nil:
 		out = append(out, para{count + ". " + e.Result.Sentence, verdictStyle(e.Result.Verdict)})
+		if e.WithRepeats != nil {
+			out = append(out, para{"With the steps that were repeated out of order: " + e.WithRepeats.Sentence, stDim})
+		}
+	case e.Over && !eachArm(p):
+		out = append(out, para{count + ". Nothing can be compared yet: there is not a run of each value.", stWarn})
 	case e.Over:
 		out = append(out, para{count + ". pgtlb compare " + p.Plan.Name + " prints the result, pgtlb report " + p.Plan.Name + " writes the report.", stGood})
 	default:
@@ -239,6 +264,17 @@ func (x *experimentScreen) headParas(e *trial.ExperimentState, now time.Time) []
 		out = append(out, para{"s again ends it: the run under way is lost, those made are kept.", stWarn})
 	}
 	return out
+}
+
+// eachArm tells whether there is a run of each value.
+func eachArm(p *experiment.Progress) bool {
+	arms := map[int]bool{}
+	for _, m := range p.Made {
+		if m.State == experiment.Done && m.Run != "" && !m.Step.Repeat {
+			arms[m.Step.Arm] = true
+		}
+	}
+	return len(arms) == len(p.Plan.Values)
 }
 
 // drawMade lists the runs, the latest at the bottom, each with its TPS as a dot

@@ -44,6 +44,13 @@ func experimentGoldens() []golden {
 	gate.Gate = &experiment.Gate{Identical: []float64{54263, 54710}, Spread: 0.0082, Floor: 0.0185, Pairs: 8, Cautious: 31, Planned: 6, Detect: 0.03, Block: 82 * time.Second}
 	hidden := demoExperiment(2)
 	hidden.Gate = &experiment.Gate{Identical: []float64{44263, 54710}, Spread: 0.211, Floor: 0.61, Pairs: 161, Planned: 6, Hidden: true, Detect: 0.03, Block: 82 * time.Second}
+	many := demoExperiment(2)
+	many.Gate = &experiment.Gate{Identical: []float64{53263, 54710}, Spread: 0.0268, Floor: 0.061, Pairs: 41, Planned: 6, Detect: 0.03, Block: 82 * time.Second}
+	early := demoExperiment(2)
+	early.Over = true
+	repeats := demoExperiment(14)
+	repeats.Over, repeats.Result = true, &trial.Comparison{Sentence: "2MB against 4kB: +7.9 % TPS.", Verdict: trial.Better}
+	repeats.WithRepeats = &trial.Comparison{Sentence: "2MB against 4kB: +7.5 % TPS."}
 	over := demoExperiment(14)
 	over.Over = true
 	failed := demoExperiment(3)
@@ -55,6 +62,9 @@ func experimentGoldens() []golden {
 		{"experiment-ending", with(demoExperiment(9)), Options{}, []string{"x", "s"}},
 		{"experiment-gate", with(gate), Options{}, []string{"x"}},
 		{"experiment-gate-hidden", with(hidden), Options{}, []string{"x"}},
+		{"experiment-gate-many", with(many), Options{}, []string{"x"}},
+		{"experiment-early", with(early), Options{}, []string{"x"}},
+		{"experiment-repeats", with(repeats), Options{}, []string{"x"}},
 		{"experiment-over", with(over), Options{}, []string{"x"}},
 		{"experiment-failed", with(failed), Options{}, []string{"x"}},
 	}
@@ -71,7 +81,7 @@ func TestExperimentKeys(t *testing.T) {
 	start, ok := e.asked[0].(trial.StartExperiment)
 	p := start.Experiment.Plan
 	if !ok || start.Key != 1 || p.Factor != "huge_pages" || !slices.Equal(p.Values, []string{"4kB", "2MB"}) || p.Pairs != 8 ||
-		start.Experiment.Measure != 25*time.Second || !start.Experiment.WarmUp.Auto || p.Detect != 0.03 || p.Check() != nil {
+		start.Experiment.Measure != 25*time.Second || start.Experiment.WarmUp != (trial.WarmUp{Most: 5 * time.Second}) || p.Detect != 0.03 || p.Check() != nil {
 		t.Errorf("%+v", e.asked[0])
 	}
 	// What is wrong starts nothing.
@@ -84,6 +94,24 @@ func TestExperimentKeys(t *testing.T) {
 	press(t, e, idle, "x", "enter", "1", "q", "esc")
 	if len(e.asked) != 0 {
 		t.Errorf("%+v", e.asked)
+	}
+
+	// A load at work is named, and its digit stops it; the form keeps what was typed.
+	busy := demo{seconds: 30, loads: 1}.state()
+	e = &fakeEngine{}
+	m, _ = press(t, e, busy, "x", "end", "enter")
+	if len(e.asked) != 0 || !strings.Contains(m.experiment.why, "point-select is running") {
+		t.Errorf("%+v %q", e.asked, m.experiment.why)
+	}
+	m, _ = press(t, e, busy, "x", "down", "down", "enter", "ctrl+u", "9", "enter", "esc", "x", "1")
+	if len(e.asked) != 1 || e.asked[0] != (trial.ToggleLoad{Key: 1}) || m.experiment.form[fieldPairs].value != "9" {
+		t.Errorf("%+v %+v", e.asked, m.experiment.form)
+	}
+	// What was refused before its first run leads back to the form, with the reason.
+	no := idle
+	no.Experiment = &trial.ExperimentState{Over: true, Err: "there are no pages of 1 GB here"}
+	if s := Snapshot(no, Options{}, 120, 40, "x"); !strings.Contains(s, "there are no pages of 1 GB here") || !strings.Contains(s, "start it") {
+		t.Error(s)
 	}
 
 	running := idle
@@ -102,5 +130,12 @@ func TestExperimentKeys(t *testing.T) {
 		if len(e.asked) != 1 || e.asked[0] != (trial.AnswerGate{Pairs: want}) {
 			t.Errorf("%s: %+v", key, e.asked)
 		}
+	}
+	// A wild noise floor does not make an experiment of days.
+	gate.Experiment.Gate = &experiment.Gate{Planned: 6, Pairs: 4000, Detect: 0.03}
+	e = &fakeEngine{}
+	press(t, e, gate, "x", "m")
+	if len(e.asked) != 1 || e.asked[0] != (trial.AnswerGate{Pairs: experiment.AutoPairs}) {
+		t.Errorf("%+v", e.asked)
 	}
 }

@@ -17,6 +17,7 @@ import (
 // formField is one line of the form of an experiment.
 type formField struct {
 	name, value string
+	unit        string
 	choices     []string // the only values that it can have
 	meaning     string
 }
@@ -55,12 +56,12 @@ func newForm(st *trial.State) []formField {
 		{name: "vary", value: vary, meaning: "A setting and its values, the base first: huge_pages=4kB,2MB,1GB in the lab, or any other, as in shared_buffers=128MB,2GB. The same value twice is an A/A experiment: it shows what this machine does by itself."},
 		{name: "scenario", value: scenario, choices: names, meaning: "The load of every run; its parameters are those of the list of scenarios (l)."},
 		{name: "pairs", value: "6", meaning: "Blocks, each with a run of every value. Six are the fewest from which p can be below 0.05."},
-		{name: "measure", value: "25", meaning: "Seconds of the measured part of each run."},
-		{name: "warm-up", value: "auto", meaning: "Work before the measured part: auto is until page faults settle, 2 minutes at most; or seconds."},
-		{name: "settle", value: "0", meaning: "Seconds of rest between reading the data in and connecting the clients."},
+		{name: "measure", value: "25", unit: "s", meaning: "Length of the measured part of each run."},
+		{name: "warm-up", value: "5", unit: "s", meaning: "Work before the measured part; auto is until page faults settle, 2 minutes at most."},
+		{name: "settle", value: "2", unit: "s", meaning: "Rest between reading the data in and connecting the clients."},
 		{name: "order", value: string(experiment.ABBA), choices: []string{string(experiment.ABBA), string(experiment.Random)}, meaning: "abba turns the order around from block to block, random draws it: a machine that becomes slower must not bend one side more than the other."},
-		{name: "detect", value: "3", meaning: "The effect on TPS in percent that is to be found. Before the first change two identical runs tell how many pairs that takes here."},
-		{name: "margin", value: "1", meaning: "The difference in percent below which the values count as the same."},
+		{name: "detect", value: "3", unit: "%", meaning: "The effect on TPS that is to be found. Before the first change two identical runs tell how many pairs that takes here."},
+		{name: "margin", value: "1", unit: "%", meaning: "The difference below which the values count as the same."},
 		{name: "start", meaning: "Starts it."},
 	}
 }
@@ -96,6 +97,7 @@ func readForm(f []formField) (trial.ExperimentOptions, error) {
 	const patience = 10 * time.Minute
 	o.Plan = experiment.Plan{Factor: factor, Values: values, Pairs: pairs, Order: order, Seed: 1, Detect: detect / 100, Margin: margin / 100,
 		Limit: o.Measure + o.WarmUp.Most + o.Settle + patience}
+	o.MostPairs = experiment.AutoPairs
 	return o, errors.Join(errs...)
 }
 
@@ -171,6 +173,10 @@ func (x *experimentScreen) formKey(m *Model, k string) (overlay, tea.Cmd) {
 		default:
 			x.typing, x.text = true, f.value
 		}
+	default:
+		if m.digit(k) {
+			x.why = ""
+		}
 	}
 	return x, nil
 }
@@ -181,6 +187,12 @@ func (x *experimentScreen) start(m *Model) overlay {
 	if err != nil {
 		x.check()
 		return x
+	}
+	for _, l := range m.st.Loads {
+		if l.Status == trial.LoadRunning || l.Status == trial.LoadStarting || l.Status == trial.LoadStopping {
+			x.why = fmt.Sprintf("%s is %s: it would bend what the experiment measures; stop it first, with its key %d", clean(l.Name), l.Status, l.Key)
+			return x
+		}
 	}
 	for _, l := range m.st.Loads {
 		if l.Name == x.form[fieldScenario].value {
@@ -194,7 +206,7 @@ func (x *experimentScreen) start(m *Model) overlay {
 }
 
 // drawForm draws the fields, and below them what the selected one means.
-func (x *experimentScreen) drawForm(c *canvas, r rect) {
+func (x *experimentScreen) drawForm(c *canvas, r rect, why string) {
 	in := part(c, r, true, []fig{{"Experiment", stTitle, 0}, {"alternating runs of a setting's values", stDim, 1}}, nil)
 	const nameW = 10
 	for i, f := range x.form {
@@ -203,6 +215,9 @@ func (x *experimentScreen) drawForm(c *canvas, r rect) {
 			break
 		}
 		value, look := f.value, stValue
+		if _, err := strconv.ParseFloat(f.value, 64); err == nil && f.unit != "" {
+			value += " " + f.unit
+		}
 		if i == fieldStart {
 			value, look = "▶ start it", stKey
 			f.name = ""
@@ -227,8 +242,8 @@ func (x *experimentScreen) drawForm(c *canvas, r rect) {
 	if o, err := readForm(x.form); err == nil {
 		text = append(text, para{}, para{planText(o.Plan) + ", each with the server restarted where a value needs it, the data read in, and the same seed.", stDim})
 	}
-	if x.why != "" {
-		text = append(text, para{}, para{x.why, stBad})
+	if why != "" {
+		text = append(text, para{}, para{why, stBad})
 	}
 	below := rect{in.x, in.y + len(x.form), in.w, max(0, in.h-len(x.form))}
 	drawParas(c, below, lines(text, in.w), 0)

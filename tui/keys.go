@@ -107,7 +107,10 @@ func (m *Model) modeKey(k string) tea.Cmd {
 	case "d":
 		m.overlay = newDoctorScreen(m)
 	case "x":
-		m.overlay = newExperimentScreen(m.st)
+		if m.experiment == nil {
+			m.experiment = newExperimentScreen(m.st)
+		}
+		m.overlay = m.experiment
 	case "h":
 		if m.st.Mode == trial.InLab {
 			m.overlay = newPagesMenu(m.st)

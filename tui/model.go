@@ -35,10 +35,12 @@ type Model struct {
 	scrolled int // items of the zoomed pane's text that are above its first line
 	table    table
 	overlay  overlay
-	notices  notices
-	answered int // id of the last question answered, so that it closes at once
-	spin     int
-	spinning bool
+	// experiment keeps what was typed into its form; nil before x was pressed.
+	experiment *experimentScreen
+	notices    notices
+	answered   int // id of the last question answered, so that it closes at once
+	spin       int
+	spinning   bool
 }
 
 func newModel(engine Engine, opts Options, next, list tea.Cmd) Model {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pgtlb/workload/experiment"
 	"pgtlb/workload/trial"
 )
 
@@ -14,7 +15,8 @@ func (a *app) compare() *cobra.Command {
 	var asJSON, all bool
 	var o trial.CompareOptions
 	var margin float64
-	cmd := &cobra.Command{
+	var cmd *cobra.Command
+	cmd = &cobra.Command{
 		Use:   "compare BASE CAND… | compare EXPERIMENT",
 		Short: "Compare runs, with a verdict on each difference",
 		Long: `Compares recorded runs. Each argument is one side: a run, runs joined by commas,
@@ -37,6 +39,21 @@ start, or by their tag, and the groups are compared with the first.`,
 				return errors.New("--margin: give percent, more than 0 and less than 100")
 			}
 			o.Margin = margin / 100
+			if by == "" && len(args) == 1 {
+				store, j, err := a.journal(args[0])
+				if err != nil {
+					return err
+				}
+				if j != nil {
+					if cmd.Flags().Changed("margin") {
+						j.Plan.Margin = o.Margin
+					}
+					if asJSON {
+						return a.encodeExperiment(store, j)
+					}
+					return a.writeExperiment(store, j, all)
+				}
+			}
 			arms, err := a.arms(args, by)
 			if err != nil {
 				return err
@@ -55,9 +72,23 @@ start, or by their tag, and the groups are compared with the first.`,
 	f.BoolVar(&asJSON, "json", false, "JSON on the standard output")
 	f.BoolVar(&all, "all", false, "print every metric, not only the usual ones")
 	f.BoolVar(&o.Force, "force", false, "compare runs that differ in more than what was varied")
-	f.Float64Var(&margin, "margin", 1, "percent within which sides count as the same")
+	f.Float64Var(&margin, "margin", 1, "percent within which sides count as the same (of an experiment: its own)")
 	f.StringVar(&by, "by", "", "group the runs: hour, weekday, tag")
 	return cmd
+}
+
+// journal finds the journal of an experiment by its whole name; nil where there is
+// none.
+func (a *app) journal(name string) (*trial.Store, *experiment.Journal, error) {
+	store, err := a.store()
+	if err != nil {
+		return nil, nil, err
+	}
+	j, err := experiment.Exact(store.Dir(), name)
+	if errors.Is(err, experiment.ErrNone) {
+		return store, nil, nil
+	}
+	return store, j, err
 }
 
 // arms reads the sides of a comparison.

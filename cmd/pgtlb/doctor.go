@@ -116,8 +116,12 @@ func (a *app) snapshot(ctx context.Context, c *connection, d *doctorFlags, args 
 		return doctor.Snapshot{}, err
 	}
 	if d.log != "" {
-		if _, err := os.Stat(d.log); err != nil {
+		info, err := os.Stat(d.log)
+		if err != nil {
 			return doctor.Snapshot{}, fmt.Errorf("--log: %w", err)
+		}
+		if !info.Mode().IsRegular() {
+			return doctor.Snapshot{}, fmt.Errorf("--log %s: this is no file: name the server's log itself", probes.Clean(d.log))
 		}
 	}
 	if w.PlannedKB == 0 && d.log == "" {

@@ -42,8 +42,6 @@ type experimentFlags struct {
 // Limits of an experiment on the command line.
 const (
 	defaultPairs = 6 // the fewest that can show a difference
-	mostPairs    = 200
-	autoPairs    = 30 // at most, with --pairs auto
 	stepSlack    = 5 * time.Minute
 )
 
@@ -145,8 +143,8 @@ func (e *experimentFlags) plan(a *app) (experiment.Plan, error) {
 		return p, fmt.Errorf("--margin %w", err)
 	}
 	if p.Pairs = defaultPairs; e.pairs != "auto" {
-		if p.Pairs, err = strconv.Atoi(e.pairs); err != nil || p.Pairs < 1 || p.Pairs > mostPairs {
-			return p, fmt.Errorf("--pairs %s: write a number from 1 to %d, or auto", e.pairs, mostPairs)
+		if p.Pairs, err = strconv.Atoi(e.pairs); err != nil || p.Pairs < 1 || p.Pairs > experiment.MostPairs {
+			return p, fmt.Errorf("--pairs %s: write a number from 1 to %d, or auto", e.pairs, experiment.MostPairs)
 		}
 	}
 	warm, err := e.load.warmUp()
@@ -220,6 +218,7 @@ func (a *app) experimented(ctx context.Context, e *experimentFlags, args []strin
 	if o.Plan, err = e.plan(a); err != nil {
 		return err
 	}
+	o.MostPairs = e.mostPairs(a.mayAsk())
 	if o.WarmUp, err = e.load.warmUp(); err != nil {
 		return err
 	}
@@ -234,6 +233,17 @@ func (a *app) experimented(ctx context.Context, e *experimentFlags, args []strin
 	f.answer = s.Do
 	last, err := follow(ctx, s, f.follower, func(st *trial.State) bool { return f.take(ctx, st) })
 	return a.experimentEnded(ctx, e, so.Store, &last, errors.Join(err, f.refused))
+}
+
+// mostPairs is how many pairs the gate may be answered with; 0 is what is planned.
+func (e *experimentFlags) mostPairs(mayAsk bool) int {
+	switch {
+	case e.pairs == "auto":
+		return experiment.AutoPairs
+	case mayAsk && !e.lab.yes: // a person is asked how many
+		return experiment.MostPairs
+	}
+	return 0
 }
 
 // experimentSession makes the options of the session on a lab or on a server that
@@ -307,19 +317,9 @@ func (a *app) resumed(ctx context.Context, now *experimentFlags, args []string) 
 	if err := cmd.ParseFlags(j.Plan.Arguments); err != nil {
 		return fmt.Errorf("--resume %s: reading the arguments that began it: %w", j.Plan.Name, err)
 	}
-	if begun := cmd.Flags().Args(); len(args) == 0 {
-		args = begun
+	if args, err = e.takeOver(now, args, cmd.Flags().Args()); err != nil {
+		return fmt.Errorf("--resume %s: %w", j.Plan.Name, err)
 	}
-	for _, word := range append([]string{e.conn.database}, args...) {
-		if trial.HidesPassword(word) {
-			return fmt.Errorf("--resume %s: passwords are not kept: give the connection string again, or use ~/.pgpass", j.Plan.Name)
-		}
-	}
-	if changedOf(now.flags, ofConnection) != "" {
-		e.conn = now.conn
-	}
-	e.asJSON, e.lab.yes, e.allowLoad = now.asJSON, now.lab.yes || e.lab.yes, now.allowLoad || e.allowLoad
-	e.repeatFailed = now.repeatFailed || e.repeatFailed
 	j.Plan.RepeatFailed = e.repeatFailed
 	if failed, left := j.Unmade(); len(left) == 0 && (len(failed) == 0 || !e.repeatFailed) {
 		_, _ = fmt.Fprintf(a.err, "experiment %s: nothing is left to be made\n", j.Plan.Name)
@@ -328,3 +328,47 @@ func (a *app) resumed(ctx context.Context, now *experimentFlags, args []string) 
 	_, _ = fmt.Fprintf(a.err, "going on with experiment %s\n", j.Plan.Name)
 	return a.experimented(ctx, &e, args, j)
 }
+
+// givenAgain are the flags that may stand beside --resume: how the server is reached
+// and restarted, what is allowed, and how the outcome is written.
+var givenAgain = append([]string{"resume", "restart-cmd", "background-cmd", "allow-load", "yes", "json", "repeat-failed"}, ofConnection...)
+
+// takeOver gives the flags that began an experiment what now stands beside --resume,
+// which wins, and returns the connection's argument. It refuses what would change the
+// experiment, and texts without their password: they would be run as they are.
+func (e *experimentFlags) takeOver(now *experimentFlags, args, begun []string) ([]string, error) {
+	if changedOf(now.flags, ofConnection) == "" && len(args) == 0 {
+		args = begun
+	} else {
+		e.conn = connection{}
+	}
+	given := len(args) > 0 && !slices.Equal(args, begun) || changedOf(now.flags, ofConnection) != ""
+	var errs []error
+	now.flags.Visit(func(f *pflag.Flag) {
+		switch {
+		case e.flags.Lookup(f.Name) == nil: // of the whole program
+		case !slices.Contains(givenAgain, f.Name):
+			errs = append(errs, fmt.Errorf("it goes on as it was begun: leave --%s out, or begin another experiment", f.Name))
+		default:
+			errs = append(errs, e.flags.Set(f.Name, f.Value.String()))
+		}
+	})
+	e.flags.Visit(func(f *pflag.Flag) {
+		switch {
+		case now.flags.Changed(f.Name) || !trial.HidesPassword(f.Value.String()):
+		case slices.Contains(ofConnection, f.Name) && given:
+		case slices.Contains(ofConnection, f.Name):
+			errs = append(errs, errGiveConnection)
+		case slices.Contains(givenAgain, f.Name):
+			errs = append(errs, fmt.Errorf("passwords are not kept: give --%s again", f.Name))
+		default:
+			errs = append(errs, fmt.Errorf("--%s had a password, and passwords are not kept: begin another experiment", f.Name))
+		}
+	})
+	if !given && slices.ContainsFunc(args, trial.HidesPassword) {
+		errs = append(errs, errGiveConnection)
+	}
+	return args, errors.Join(errs...)
+}
+
+var errGiveConnection = errors.New("passwords are not kept: give the connection string again, or use ~/.pgpass")

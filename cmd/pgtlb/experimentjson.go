@@ -21,8 +21,8 @@ type experimentObject struct {
 }
 
 func (a *app) encodeExperiment(store *trial.Store, j *experiment.Journal) error {
-	o := experimentObject{Plan: j.Plan, Steps: j.Made, Left: len(j.Left()), End: j.End}
-	o.Rows, o.Warnings = []trial.Row{}, []string{}
+	o := experimentObject{Plan: j.Plan, Steps: append([]experiment.Made{}, j.Made...), Left: len(j.Left()), End: j.End}
+	o.Arms, o.Rows, o.Warnings, o.Audit, o.Background = []trial.ArmName{}, []trial.Row{}, []string{}, []trial.AuditLine{}, []trial.BackgroundRow{}
 	if why := notYet(j); why != "" {
 		o.Sentence = why
 	} else {

@@ -87,7 +87,7 @@ func (f *following) open(ctx context.Context, g *experiment.Gate) {
 	switch {
 	case f.e.pairs == "auto":
 		if g.Pairs > 0 {
-			pairs = min(g.Pairs, autoPairs)
+			pairs = min(g.Pairs, experiment.AutoPairs)
 		}
 		f.say("--pairs auto: %s", probes.Plural(pairs, "pair"))
 	case !f.a.mayAsk() || f.e.lab.yes:
@@ -106,10 +106,10 @@ func (f *following) howMany(ctx context.Context, g *experiment.Gate) int {
 		if err != nil || text == "" {
 			return g.Planned
 		}
-		if n, err := strconv.Atoi(text); err == nil && n >= 0 && n <= mostPairs {
+		if n, err := strconv.Atoi(text); err == nil && n >= 0 && n <= experiment.MostPairs {
 			return n
 		}
-		f.say("write a number from 0 to %d", mostPairs)
+		f.say("write a number from 0 to %d", experiment.MostPairs)
 	}
 }
 
@@ -186,7 +186,7 @@ func (a *app) undoLeftovers(ctx context.Context, store *trial.Store, cfg *pgx.Co
 // experimentEnded prints what was found and says how it ended.
 func (a *app) experimentEnded(ctx context.Context, e *experimentFlags, store *trial.Store, last *trial.State, err error) error {
 	x := last.Experiment
-	if x == nil || x.Progress.Plan.Name == "" || x.Checking || len(x.Progress.Made) == 0 {
+	if x == nil || x.Progress.Of == 0 { // it has no journal
 		if x != nil && x.Err != "" && err == nil {
 			err = errors.New(x.Err)
 		}
@@ -198,12 +198,12 @@ func (a *app) experimentEnded(ctx context.Context, e *experimentFlags, store *tr
 	if x.Err != "" {
 		err = errors.Join(err, errors.New(x.Err))
 	}
-	j, readErr := experiment.Open(store.Dir(), x.Progress.Plan.Name)
+	j, readErr := experiment.Exact(store.Dir(), x.Progress.Plan.Name)
 	if readErr != nil {
 		return errors.Join(err, readErr)
 	}
 	err = errors.Join(err, a.experimentResult(e, store, j))
-	if err == nil && notYet(j) == "" {
+	if err == nil && notYet(j) == "" && !e.asJSON {
 		_, _ = fmt.Fprintf(a.err, "pgtlb compare %s prints this again, pgtlb report %s -o report.html writes the report\n", j.Plan.Name, j.Plan.Name)
 	}
 	failed, left := j.Unmade()
@@ -228,12 +228,12 @@ func (a *app) experimentResult(e *experimentFlags, store *trial.Store, j *experi
 	if e.asJSON {
 		return a.encodeExperiment(store, j)
 	}
-	return a.writeExperiment(store, j)
+	return a.writeExperiment(store, j, false)
 }
 
 // writeExperiment prints what the arms show against the first, once there is a run of
-// each.
-func (a *app) writeExperiment(store *trial.Store, j *experiment.Journal) error {
+// each; all prints every metric.
+func (a *app) writeExperiment(store *trial.Store, j *experiment.Journal, all bool) error {
 	if why := notYet(j); why != "" {
 		_, err := fmt.Fprintln(a.err, why)
 		return err
@@ -247,7 +247,7 @@ func (a *app) writeExperiment(store *trial.Store, j *experiment.Journal) error {
 		}
 		c, err := trial.CompareExperiment(store, j, withRepeats)
 		if err == nil {
-			err = c.WriteText(a.out, false)
+			err = c.WriteText(a.out, all)
 		}
 		if err != nil {
 			return err
@@ -259,7 +259,7 @@ func (a *app) writeExperiment(store *trial.Store, j *experiment.Journal) error {
 // notYet says which arm has no run yet, empty where each has.
 func notYet(j *experiment.Journal) string {
 	for i, name := range j.Plan.Arms() {
-		if len(j.Runs(i, false)) == 0 {
+		if len(j.Counting(i, false)) == 0 {
 			return fmt.Sprintf("nothing to compare yet: there is no run of %s = %s", j.Plan.Factor, name)
 		}
 	}

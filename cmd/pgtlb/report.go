@@ -78,9 +78,24 @@ func (a *app) reportOf(words []string, baseline string, o trial.CompareOptions) 
 	case len(arms) == 1:
 		return trial.Report{}, fmt.Errorf("%s are %d runs: name the others that they are to be held against with --baseline", arms[0].Name, len(arms[0].Runs))
 	}
-	cmp, err := trial.CompareArms(arms[0], arms[1:], o)
+	cmp, err := a.compared(words, arms, o)
 	if err != nil {
 		return trial.Report{}, err
 	}
 	return trial.BuildArmsReport(arms[0], arms[1:], cmp), nil
+}
+
+// compared holds the arms of a report against each other: those of one experiment by
+// its plan.
+func (a *app) compared(words []string, arms []trial.ArmRuns, o trial.CompareOptions) (trial.Comparison, error) {
+	if len(words) == 1 {
+		store, j, err := a.journal(words[0])
+		switch {
+		case err != nil:
+			return trial.Comparison{}, err
+		case j != nil:
+			return trial.CompareExperiment(store, j, false)
+		}
+	}
+	return trial.CompareArms(arms[0], arms[1:], o)
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"pgtlb/workload/trial"
 )
 
 // The verbs of pgtlb runs, one after the other as a person types them.

@@ -42,9 +42,7 @@ func bill(s *Snapshot) Bill {
 	if p := s.Pages.Processes; p != nil {
 		b.PageTablesKB = &p.PageTablesKB
 		b.Backends = p.Clients
-		if p.Clients > 0 {
-			privateKB = p.PrivateKB / uint64(p.Clients)
-		}
+		privateKB = uint64(p.ClientPrivateKB)
 	}
 	b.MaxConnections = defaultConnections
 	if s.Server != nil {
@@ -124,7 +122,7 @@ func checkBill(s *Snapshot) Check {
 		return c
 	}
 	if b.PageTablesKB != nil {
-		c.Found = fmt.Sprintf("measured now: %s in all processes of the server (%s); ", memory(*b.PageTablesKB), plural(b.Backends, "client backend"))
+		c.Found = fmt.Sprintf("measured now: %s in all processes of the server (%s); ", memory(*b.PageTablesKB), probes.Plural(b.Backends, "client backend"))
 	}
 	c.Found += fmt.Sprintf("computed for %s backends that have touched all %s: ", number(b.MaxConnections), memory(b.SharedMemoryKB))
 	for i, r := range b.Sizes {
@@ -189,6 +187,19 @@ func (s *Snapshot) pays() payoff {
 		p.words += fmt.Sprintf("; now they would save about %s of the %s measured", memory(uint64(max(now, 0))), memory(*b.PageTablesKB))
 	}
 	return p
+}
+
+// hardlyPays tells that the server may have huge pages (try) or not and that they
+// are not worth it here. Then none of their checks is more than a warning.
+func (s *Snapshot) hardlyPays(d demand) bool {
+	p := s.pays()
+	return d.asked == "try" && p.known && !p.pays
+}
+
+// meant tells whether a pool looks as if it was made for a server that it is too
+// small for: pages of it lie idle, or something sets it at a boot.
+func (s *Snapshot) meant(d demand) bool {
+	return d.pool.Available() > 0 || s.setAtBoot(d.pageKB) != nil
 }
 
 func percent(part, all float64) string {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"pgtlb/probes"
 )
 
 // PoolSetting is a line that sets the size of a pool when the machine starts.
@@ -139,22 +141,11 @@ func parseBootLine(line string, defaultKB int) []PoolSetting {
 
 // parsePageSize reads a size such as 2M or 1G in kB; 0 where it is none.
 func parsePageSize(s string) int {
-	factor := 0
-	switch {
-	case strings.HasSuffix(s, "K"), strings.HasSuffix(s, "k"):
-		factor = 1
-	case strings.HasSuffix(s, "M"), strings.HasSuffix(s, "m"):
-		factor = 1 << 10
-	case strings.HasSuffix(s, "G"), strings.HasSuffix(s, "g"):
-		factor = 1 << 20
-	default:
+	kB, ok := parseSizeKB(s)
+	if !ok || kB > 1<<40 {
 		return 0
 	}
-	n, err := strconv.Atoi(s[:len(s)-1])
-	if err != nil || n <= 0 || n > 1<<20 {
-		return 0
-	}
-	return n * factor
+	return int(kB)
 }
 
 // parseBootPages reads "16", or "0:8,1:8" where the number is per memory node.
@@ -300,6 +291,9 @@ func checkPersistence(s *Snapshot) Check {
 	if d.asked == "off" {
 		want = 0
 	}
+	if s.coming(d).any() {
+		want = max(want, d.pool.Persistent()) // the next start may need all of it
+	}
 	switch {
 	case d.pool.Persistent() == 0 && atBoot == 0:
 		c.Status, c.Found = NotHere, "there is no pool and nothing sets one at a boot"
@@ -332,7 +326,7 @@ func (s *Snapshot) bootWords(d demand, set *PoolSetting) string {
 	if set != nil {
 		text = fmt.Sprintf("%s sets %s (%s)", set.where(), pages(set.Pages, set.PageKB), set.Text)
 	}
-	text += fmt.Sprintf("; the pool has %s now", plural(d.pool.Persistent(), "page"))
+	text += fmt.Sprintf("; the pool has %s now", probes.Plural(d.pool.Persistent(), "page"))
 	for _, p := range s.Pages.Boot {
 		switch {
 		case p.PageKB != d.pageKB || set != nil && p == *set:

@@ -1,12 +1,15 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
+
+	"pgtlb/probes"
 )
 
 // Cgroup is the control group of the server, or of pgtlb itself, with the limits
@@ -177,6 +180,30 @@ func (c Cgroup) tightest(pageKB int, own int64) *CgroupLimit {
 	return best
 }
 
+// tooTight are the limits of one sort that leave less than is needed, the tightest
+// first: each level has to allow it.
+func (c Cgroup) tooTight(pageKB int, own, need int64) []CgroupLimit {
+	var out []CgroupLimit
+	for _, l := range c.Limits {
+		if l.PageKB == pageKB && l.left(own) < need {
+			out = append(out, l)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b CgroupLimit) int { return cmp.Compare(a.left(own), b.left(own)) })
+	return out
+}
+
+// unit is the systemd unit of a level; empty where it is none.
+func (l CgroupLimit) unit() string {
+	name := path.Base(l.Level)
+	for _, end := range []string{".service", ".slice", ".scope"} {
+		if strings.HasSuffix(name, end) && !strings.HasPrefix(name, "docker-") && !strings.HasPrefix(name, "cri-") && !strings.HasPrefix(name, "libpod-") {
+			return name
+		}
+	}
+	return ""
+}
+
 // cgroupPages is how many pages of the wanted size the control group lets the
 // server have, −1 for any number.
 func (s *Snapshot) cgroupPages(d demand) int {
@@ -229,7 +256,7 @@ func checkCgroupHugetlb(s *Snapshot) Check {
 		when = "when the memory is mapped"
 	}
 	c.Found = fmt.Sprintf("the tightest level of %s is %s: %s allowed, %s used, so that this server can have %s (it counts %s)",
-		g.whose(), l.File, bytesText(l.Max), bytesText(l.Current), plural(may, "page"), when)
+		g.whose(), l.File, bytesText(l.Max), bytesText(l.Current), probes.Plural(may, "page"), when)
 	if l.Hits > 0 {
 		c.Found += fmt.Sprintf("; it was hit %s times", number(int(l.Hits)))
 	}
@@ -249,7 +276,7 @@ func checkCgroupHugetlb(s *Snapshot) Check {
 	c.Found += fmt.Sprintf("; %s are needed", pages(d.need, d.pageKB))
 	if l.Max == 0 && d.pool.Total > 0 {
 		c.Found += fmt.Sprintf("; the machine's pool has %s, which looks as if they could be used: initdb before 16 dies here",
-			plural(d.pool.Total, "page"))
+			probes.Plural(d.pool.Total, "page"))
 	}
 	c.Fix, c.Undo, c.Takes = s.raiseHugetlb(*l, d)
 	return c
@@ -261,8 +288,16 @@ func (s *Snapshot) raiseHugetlb(l CgroupLimit, d demand) (fix, undo []string, ta
 		text := kubernetesSnippet(snippetFacts{needed: d.need, pages: d.need, pageKB: d.pageKB, privateKB: privateKB(bill(s).MaxConnections)})
 		return strings.Split(strings.TrimSuffix(text, "\n"), "\n"), []string{"# take the lines with hugepages- out again"}, TakesRestart
 	}
-	want := l.Max + int64(kBOf(d.need, d.pageKB))<<10 - l.left(int64(kBOf(d.own, d.pageKB))<<10)
-	return []string{fmt.Sprintf("echo %d > %s", want, l.File)}, []string{fmt.Sprintf("echo %d > %s", l.Max, l.File)}, TakesRestart
+	own, need := int64(kBOf(d.own, d.pageKB))<<10, int64(kBOf(d.need, d.pageKB))<<10
+	levels := s.Pages.Cgroup.tooTight(l.PageKB, own, need)
+	for _, l := range levels {
+		fix = append(fix, fmt.Sprintf("echo %d > %s", l.Max+need-l.left(own), quote(l.File)))
+		undo = append(undo, fmt.Sprintf("echo %d > %s", l.Max, quote(l.File)))
+	}
+	if len(fix) == 0 {
+		return nil, nil, ""
+	}
+	return fix, undo, TakesRestart
 }
 
 // noGroup tells that the control group that was read says nothing about the server.
@@ -282,7 +317,7 @@ func checkCgroupMemory(s *Snapshot) Check {
 	if g.CountsHugetlb {
 		c.Why += " Here they do: cgroup2 is mounted with memory_hugetlb_accounting."
 	}
-	l := g.tightest(0, 0)
+	l := g.tightest(0, math.MaxInt64) // what the server has of it is given back first
 	switch {
 	case g.Path == "":
 		c.Status, c.Found = Unknown, "the control group could not be read"
@@ -315,18 +350,35 @@ func checkCgroupMemory(s *Snapshot) Check {
 	c.Status = Fail
 	c.Found += ", more than the limit"
 	want := inside + inside/4
-	c.Fix = []string{"# a quarter more than what is computed, for what the backends allocate:"}
-	switch {
-	case s.inPod():
+	head := "# a quarter more than what is computed, for what the backends allocate:"
+	if all := s.Pages.Memory.TotalKB; all > 0 {
+		if inside > all-min(all, s.Pages.Memory.keepKB()) {
+			c.Found += fmt.Sprintf("; the machine has %s in all: make shared_buffers or max_connections smaller, or use huge pages (see page_bill)", memory(all))
+			return c
+		}
+		if want > all {
+			want, head = all, "# all of the machine's memory; what is computed and what the backends allocate come close to it:"
+		}
+	}
+	c.Fix = []string{head}
+	if s.inPod() {
 		c.Fix = append(c.Fix, fmt.Sprintf("#   resources.limits.memory: %dMi", want>>10))
 		c.Undo = []string{fmt.Sprintf("#   resources.limits.memory: %dMi", l.Max>>20)}
-	case s.Pages.Unit != nil:
-		c.Fix = append(c.Fix, fmt.Sprintf("systemctl set-property %s MemoryMax=%dM", s.Pages.Unit.Name, want>>10))
-		c.Undo = []string{fmt.Sprintf("systemctl set-property %s MemoryMax=%d", s.Pages.Unit.Name, l.Max)}
-	default:
-		c.Fix = append(c.Fix, fmt.Sprintf("echo %d > %s", want<<10, l.File))
-		c.Undo = []string{fmt.Sprintf("echo %d > %s", l.Max, l.File)}
+	} else {
+		for _, l := range g.tooTight(0, math.MaxInt64, int64(inside)<<10) {
+			fix, undo := setMemory(l, int64(want)<<10), setMemory(l, l.Max)
+			c.Fix, c.Undo = append(c.Fix, fix), append(c.Undo, undo)
+		}
 	}
 	c.Takes = TakesNothing
 	return c
+}
+
+// setMemory is the command that sets a limit of memory: through systemd where the
+// level is one of its units, because it would set its own value again.
+func setMemory(l CgroupLimit, bytes int64) string {
+	if unit := l.unit(); unit != "" && strings.HasSuffix(l.File, "memory.max") {
+		return fmt.Sprintf("systemctl set-property %s MemoryMax=%d", quote(unit), bytes)
+	}
+	return fmt.Sprintf("echo %d > %s", bytes, quote(l.File))
 }

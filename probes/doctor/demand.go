@@ -211,7 +211,7 @@ func (s *Snapshot) alter(name, value string) (fix, undo []string) {
 
 func hugePages(s *Snapshot) HugePages {
 	d := s.demand()
-	h := HugePages{Requested: d.asked, WantedKB: d.pageKB, DefaultKB: s.Pages.Memory.DefaultPageKB, Needed: d.need, Total: d.pool.Total, Free: d.pool.Free,
+	h := HugePages{Waits: s.coming(d).names, Requested: d.asked, WantedKB: d.pageKB, DefaultKB: s.Pages.Memory.DefaultPageKB, Needed: d.need, Total: d.pool.Total, Free: d.pool.Free,
 		Reserved: d.pool.Reserved, Shortfall: d.short()}
 	if s.Server != nil {
 		i := s.Server.Info.HugePages

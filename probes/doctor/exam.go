@@ -81,6 +81,9 @@ type HugePages struct {
 	Free      int `json:"pool_free"`
 	Reserved  int `json:"pool_reserved"`
 	Shortfall int `json:"shortfall"` // pages the pool lacks for the server to start on it
+	// Waits are the settings of shared memory that wait for a restart: Needed and
+	// Shortfall are for the values that the server runs with.
+	Waits []string `json:"waits_for_restart,omitempty"`
 }
 
 // Found tells whether a check warns or fails.
@@ -97,14 +100,12 @@ func (e Exam) Found() bool {
 func Examine(s Snapshot) Exam {
 	e := Exam{Taken: s.Taken, Host: s.Host, HugePages: hugePages(&s), Bill: bill(&s)}
 	if s.Server != nil {
+		e.Service = probes.Clean(s.runsUnder())
 		e.Server = "PostgreSQL " + s.Server.Info.Version + " on " + s.Server.Info.Where
 	}
 	for _, list := range [][]func(*Snapshot) Check{pagesChecks(), systemChecks(), serverChecks()} {
 		for _, check := range list {
-			c := check(&s)
-			// Arrays, never null, in JSON.
-			c.Fix, c.Undo = append([]string{}, c.Fix...), append([]string{}, c.Undo...)
-			e.Checks = append(e.Checks, c)
+			e.Checks = append(e.Checks, s.printed(check(&s)))
 		}
 	}
 	e.Verdict = verdict(&s, &e)

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/prometheus/procfs"
+
+	"pgtlb/probes"
 )
 
 // Free is how free memory is cut up, and what the kernel counted while it looked
@@ -41,10 +43,16 @@ func lookAtFree(f files) Free {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		f.deny("/proc/buddyinfo", err)
 	}
-	if text, ok := f.text("/proc/vmstat"); ok {
-		out.Events = parseEvents([]byte(text))
-	}
 	return out
+}
+
+// lookAtEvents reads /proc/vmstat once: the counters of Free and those of System.
+func lookAtEvents(f files) (pages, system map[string]uint64) {
+	text, ok := f.text("/proc/vmstat")
+	if !ok {
+		return nil, nil
+	}
+	return parseEvents([]byte(text)), parseCounters([]byte(text), "pswp", "oom_kill")
 }
 
 // parseEvents takes the counters of compaction and of huge page allocation from
@@ -123,7 +131,7 @@ func (s *Snapshot) adviseGot(c *Check, pageKB, want, missing int) {
 	if want > s.mostPages(pageKB, false) {
 		c.Found += fmt.Sprintf("; the machine cannot spare so much (%s): lower the setting", s.rule())
 		most := s.mostPages(pageKB, false)
-		if d := s.demand(); d.pageKB == pageKB && d.need > 0 {
+		if d := s.demand(); d.pageKB == pageKB && d.need > 0 && !s.coming(d).any() {
 			most = min(most, d.need)
 		}
 		c.Fix, c.Undo = keepPool(s, pageKB, most)
@@ -132,13 +140,14 @@ func (s *Snapshot) adviseGot(c *Check, pageKB, want, missing int) {
 	}
 	pieces, known := s.Pages.Free.pieces(pageKB, s.granuleKB())
 	if known {
-		c.Found += fmt.Sprintf("; %s of memory are free, in one piece for %s", memory(m.FreeKB), plural(pieces, "page"))
+		c.Found += fmt.Sprintf("; %s of memory are free, in one piece for %s", memory(m.FreeKB), probes.Plural(pieces, "page"))
 	}
 	if n := s.Pages.Free.Events["htlb_buddy_alloc_fail"]; n > 0 {
 		c.Found += fmt.Sprintf("; the kernel failed to find a page %s times since the boot", number(int(n)))
 	}
-	c.Fix = append(append(c.Fix, compact()...), setPool(s, pageKB, want)...)
-	c.Fix = append(c.Fix, readBack(pageKB, want), "# still too few: reboot, because at a boot memory lies in one piece")
+	c.Fix = append(append(c.Fix, compact), setPool(s, pageKB, want)...)
+	c.Fix = append(append(c.Fix, readBack(pageKB, want)), dropCaches()...)
+	c.Fix = append(c.Fix, "# still too few: reboot, because at a boot memory lies in one piece")
 	c.Undo = append(c.Undo, setPool(s, pageKB, want-missing)...)
 	c.Takes = TakesNothing
 	if pageKB >= 1<<20 {

@@ -29,8 +29,7 @@ func checkHolders(s *Snapshot) Check {
 	}
 	ours, others := s.splitHolders(use)
 	if len(ours) > 0 {
-		c.Found = "this server: " + plural(len(ours), "process") + "; "
-		c.Found = strings.Replace(c.Found, "processs", "processes", 1)
+		c.Found = "this server: " + probes.Plural(len(ours), "process") + "; "
 	}
 	if len(others) == 0 {
 		c.Found += "nobody else holds huge pages"
@@ -45,8 +44,10 @@ func checkHolders(s *Snapshot) Check {
 		c.Found += "; " + l
 	}
 	if d := s.demand(); d.short() > 0 && d.asked != "off" && (len(others) > 0 || len(left) > 0) {
-		c.Status = Warn
-		c.Found += fmt.Sprintf("; this server lacks %s", plural(d.short(), "page"))
+		if !s.hardlyPays(d) {
+			c.Status = Warn
+		}
+		c.Found += fmt.Sprintf("; this server lacks %s", probes.Plural(d.short(), "page"))
 	}
 	return c
 }
@@ -160,7 +161,9 @@ func checkClusters(s *Snapshot) Check {
 	}
 	c.Status = Warn
 	if d.short() > 0 {
-		c.Status = Fail
+		if !s.hardlyPays(d) {
+			c.Status = Fail
+		}
 		c.Found += fmt.Sprintf(": %s short (see pool_size)", number(d.short()))
 	}
 	if all > s.mostPages(d.pageKB, false) {

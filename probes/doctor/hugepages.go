@@ -2,6 +2,8 @@ package doctor
 
 import (
 	"fmt"
+
+	"pgtlb/probes"
 )
 
 func checkHugePages(s *Snapshot) Check {
@@ -24,6 +26,9 @@ func checkHugePages(s *Snapshot) Check {
 		c.Found = fmt.Sprintf("huge_pages = %s, and %s: nothing to compute or to set up", h.Requested, d.why)
 	case h.InUse == "on":
 		c.Found = fmt.Sprintf("huge_pages = %s, pages of %s in use%s", h.Requested, memory(uint64(h.PageKB)), proof)
+		if waits := s.coming(d); waits.any() {
+			c.Found += ", " + waits.short()
+		}
 	case h.InUse == "":
 		c.Status, c.Found = Unknown, fmt.Sprintf("huge_pages = %s; what is in use is %s", h.Requested, h.Proof)
 	case h.Requested == "off":
@@ -50,6 +55,10 @@ func (s *Snapshot) adviseOn(c *Check, d demand) {
 	default:
 		c.Status, c.Takes = Warn, TakesRestart
 		c.Expected = "huge_pages = try or on: " + p.words
+		if waits := s.coming(d); waits.any() {
+			c.Found, c.Takes = c.Found+"; "+waits.words(s, d), ""
+			return
+		}
 		s.grow(c, d)
 		if d.short() > 0 && len(c.Fix) == 0 {
 			return // the pool cannot be had
@@ -75,9 +84,13 @@ func (s *Snapshot) explainFallBack(c *Check, d demand, proof string) {
 		c.Found += "; the pool cannot be seen from here"
 		return
 	}
-	p := s.pays()
+	waits := s.coming(d)
 	c.Takes = TakesRestart
 	switch {
+	case waits.hugePages == "off":
+		c.Status, c.Takes = Warn, ""
+		c.Found += "; huge_pages = off waits for a restart, after which it asks for none"
+		return
 	case !d.hasPool:
 		c.Status = OK
 		c.Found += "; this machine has no pool of huge pages, and try says so by running without (see hugetlb_kernel)"
@@ -89,20 +102,34 @@ func (s *Snapshot) explainFallBack(c *Check, d demand, proof string) {
 		c.Status, c.Found = Warn, c.Found+": "+d.why
 	case d.short() == 0 && s.cgroupPages(d) >= 0 && s.cgroupPages(d) < d.need:
 		c.Status = Fail
-		c.Found += fmt.Sprintf(": the pool would do (%s), but the control group allows this server only %s (see cgroup_hugetlb)", d.words(), plural(s.cgroupPages(d), "page"))
+		c.Found += fmt.Sprintf(": the pool would do (%s), but the control group allows this server only %s (see cgroup_hugetlb)", d.words(), probes.Plural(s.cgroupPages(d), "page"))
 	case d.short() == 0:
 		c.Status = Fail
+		if s.hardlyPays(d) {
+			c.Status = Warn
+		}
 		c.Found += fmt.Sprintf(": the pool has enough now (%s), but had not when the server started", d.words())
+		if waits.any() {
+			c.Found, c.Takes = c.Found+"; "+waits.words(s, d), ""
+			return
+		}
 		c.Fix = restartServer(s)
-	case d.pool.Total == 0 && s.setAtBoot(d.pageKB) == nil && p.known && !p.pays:
-		c.Found += "; nobody has made a pool, and here it would not pay (see huge_pages_pay)"
+	case s.hardlyPays(d) && !s.meant(d):
+		c.Found += "; nobody has made a pool for it, and here it would not pay (see huge_pages_pay)"
+		c.Takes = ""
 	default:
 		c.Status = Fail
-		if d.pool.Total == 0 && s.setAtBoot(d.pageKB) == nil {
-			c.Status = Warn // the default setting on a machine where nobody has made a pool
+		if d.pool.Total == 0 && !s.meant(d) || s.hardlyPays(d) {
+			c.Status = Warn // the default setting on a machine where nobody has made a pool, or none pays
 		}
-		c.Found += fmt.Sprintf(": %s of %s short: %s", plural(d.short(), "page"), memory(uint64(d.pageKB)), d.words())
+		c.Found += fmt.Sprintf(": %s of %s short: %s", probes.Plural(d.short(), "page"), memory(uint64(d.pageKB)), d.words())
+		if waits.any() {
+			c.Found += "; " + waits.words(s, d)
+		}
 		s.grow(c, d)
+		if len(c.Fix) == 0 {
+			c.Takes = ""
+		}
 	}
 }
 
@@ -126,6 +153,10 @@ func checkMode(s *Snapshot) Check {
 		c.Status = NotHere
 	case h.Requested == "try" && h.InUse == "on":
 		c.Found += ", and huge pages are in use; the next start falls back without a word if the pool is smaller then"
+	case h.FellBack() && s.hardlyPays(s.demand()):
+		c.Found += ", and it fell back, where huge pages would hardly pay (see huge_pages_pay)"
+	case h.FellBack() && s.coming(s.demand()).hugePages != "":
+		c.Found += ", and another value waits for a restart (see settings_pending)"
 	case h.FellBack() && (s.HostUnknown != "" || s.demand().pool.Total > 0):
 		c.Status, c.Takes = Warn, TakesRestart
 		c.Found += ", and it fell back without a word: with on the start would have failed and said by how much"

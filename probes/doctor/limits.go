@@ -16,17 +16,6 @@ type Limits struct {
 	Processes uint64 `json:"processes"`
 }
 
-func lookAtLimits(f files, postmaster int) *Limits {
-	if postmaster == 0 {
-		return nil
-	}
-	l, err := processLimits(f, postmaster)
-	if err != nil {
-		return nil // Lock has noted it
-	}
-	return &Limits{OpenFiles: l.OpenFiles, Processes: l.Processes}
-}
-
 // anyNumber writes a kernel setting whose largest values stand for no limit.
 func anyNumber(n int64) string {
 	if n >= 1<<60 {
@@ -96,17 +85,24 @@ func dropIn(s *Snapshot, file string, settings ...string) (fix, undo []string) {
 	} else {
 		fix = append(fix, "# put in the name of the server's unit where it is another:")
 	}
-	dir := "/etc/systemd/system/" + name + ".d"
+	dir := quote("/etc/systemd/system/" + name + ".d")
+	conf := quote("/etc/systemd/system/" + name + ".d/" + file)
 	text := `[Service]\n`
 	for _, set := range settings {
 		text += set + `\n`
 	}
-	end := []string{"systemctl daemon-reload", "systemctl restart " + name}
-	fix = append(fix, "mkdir -p "+dir, fmt.Sprintf("printf '%s' > %s/%s", text, dir, file))
-	return append(fix, end...), append([]string{"rm " + dir + "/" + file}, end...)
+	end := []string{"systemctl daemon-reload", "systemctl restart " + quote(name)}
+	fix = append(fix, "mkdir -p "+dir, fmt.Sprintf("printf '%s' > %s", text, conf))
+	return append(fix, end...), append([]string{"rm " + conf}, end...)
 }
 
-// startScript are the lines that a start script needs, where no systemd starts the
+// byUnit tells whether a systemd unit starts the server, or may do so where the
+// server's control group is not known.
+func (s *Snapshot) byUnit() bool {
+	return s.System.Logind.Systemd && (s.Pages.Unit != nil || !s.Pages.Cgroup.Server)
+}
+
+// startScript are the lines that a start script needs, where no unit runs the
 // server, and those that take them back.
 func startScript(lines ...string) (fix, undo []string) {
 	fix = append([]string{"# in the script that starts the server, before it, as root:"}, lines...)
@@ -183,14 +179,33 @@ func checkOpenFiles(s *Snapshot) Check {
 
 // limitFix are the lines that raise a limit of the postmaster.
 func limitFix(s *Snapshot, file, name string, value uint64, script, option, old string) (fix, undo []string) {
-	if s.System.Place.Container != "" {
+	if s.inContainer() {
 		const head = "# start the container with this option:"
 		return []string{head, option}, []string{head, old}
 	}
-	if !s.System.Logind.Systemd {
+	if !s.byUnit() {
 		return startScript(script)
 	}
 	return dropIn(s, file, fmt.Sprintf("%s=%d", name, value))
+}
+
+// tasksFix are the lines that raise pids.max at the level that is tight, and those
+// that take them back.
+func tasksFix(s *Snapshot, t Tasks, value uint64) (fix, undo []string, takes Takes) {
+	group := path.Base(path.Dir(t.File))
+	managed := strings.HasSuffix(group, ".slice") || strings.HasSuffix(group, ".service") || strings.HasSuffix(group, ".scope")
+	switch {
+	case s.inContainer():
+		const head = "# start the container with this option:"
+		return []string{head, fmt.Sprintf("--pids-limit=%d", value)}, []string{head, fmt.Sprintf("--pids-limit=%d", t.Max)}, TakesRestart
+	case managed && s.System.Logind.Systemd: // in effect at once, and kept in a file
+		set := func(n uint64) []string {
+			return []string{fmt.Sprintf("systemctl set-property %s TasksMax=%d", quote(group), n)}
+		}
+		return set(value), set(uint64(t.Max)), TakesNothing
+	}
+	write := func(n uint64) []string { return []string{fmt.Sprintf("echo %d > %s", n, quote(t.File))} }
+	return write(value), write(uint64(t.Max)), TakesNothing
 }
 
 // checkProcesses is "processes": whether the system lets the server have all its
@@ -216,8 +231,11 @@ func checkProcesses(s *Snapshot) Check {
 		c.Found += fmt.Sprintf("; %s allows %d, %d are there", t.File, t.Max, t.Now)
 		if t.Max >= 0 && uint64(t.Max) < need {
 			c.Status = Warn
-			fix, undo := limitFix(s, "pgtlb-tasks.conf", "TasksMax", 2*need, fmt.Sprintf("echo %d > %s", 2*need, t.File), fmt.Sprintf("--pids-limit=%d", 2*need), fmt.Sprintf("--pids-limit=%d", t.Max))
-			c.Fix, c.Undo, c.Takes = append(c.Fix, fix...), append(c.Undo, undo...), TakesRestart
+			fix, undo, takes := tasksFix(s, t, 2*need)
+			c.Fix, c.Undo = append(c.Fix, fix...), append(c.Undo, undo...)
+			if c.Takes == "" {
+				c.Takes = takes
+			}
 		}
 	}
 	for _, name := range []string{"kernel.pid_max", "kernel.threads-max"} {

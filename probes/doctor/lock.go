@@ -21,26 +21,28 @@ type Lock struct {
 	ShmGroup *int64 `json:"shm_group,omitempty"`
 }
 
-func lookAtLock(f files, postmaster int) Lock {
+// lookAtLock reads the limits of the postmaster once, for Limits too: nil where they
+// cannot be read.
+func lookAtLock(f files, postmaster int) (Lock, *Limits) {
 	var l Lock
 	if n, ok := f.number("/proc/sys/vm/hugetlb_shm_group"); ok {
 		l.ShmGroup = &n
 	}
 	if postmaster == 0 {
-		return l
+		return l, nil
 	}
 	limits, err := processLimits(f, postmaster)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			f.deny(fmt.Sprintf("/proc/%d/limits", postmaster), err)
 		}
-		return l
+		return l, nil
 	}
 	l.Known = true
 	if l.Unlimited = limits.LockedMemory > math.MaxInt64; !l.Unlimited {
 		l.Limit = int64(limits.LockedMemory)
 	}
-	return l
+	return l, &Limits{OpenFiles: limits.OpenFiles, Processes: limits.Processes}
 }
 
 func processLimits(f files, pid int) (procfs.ProcLimits, error) {

@@ -72,7 +72,7 @@ func look(t *testing.T, machine string) Snapshot {
 	if s.Host, err = probes.ReadHost(w.Tree.Roots()); err != nil {
 		t.Fatalf("%s: %v", machine, err)
 	}
-	lookAtPages(&s, w, pid)
+	lookAtPages(t.Context(), &s, w, pid, 0)
 	for i, u := range s.Unread {
 		t.Errorf("%s: unread %d: %+v", machine, i, u)
 	}

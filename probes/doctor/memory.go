@@ -18,11 +18,13 @@ type PageMemory struct {
 	DefaultPageKB int `json:"default_page_kb"`
 }
 
-func lookAtMemory(f files) PageMemory {
+// lookAtMemory reads /proc/meminfo once, for Commit too: nil where it does not say all
+// of that.
+func lookAtMemory(f files) (PageMemory, *Commit) {
 	m, err := probes.ReadMeminfo(f.tree.Roots())
 	if err != nil {
 		f.s.unread("/proc/meminfo", err)
-		return PageMemory{}
+		return PageMemory{}, nil
 	}
 	value := func(p *uint64) uint64 {
 		if p == nil {
@@ -30,10 +32,14 @@ func lookAtMemory(f files) PageMemory {
 		}
 		return *p
 	}
+	var commit *Commit
+	if m.CommitLimit != nil && m.CommittedAS != nil && m.SwapFree != nil {
+		commit = &Commit{LimitKB: *m.CommitLimit, PromisedKB: *m.CommittedAS, SwapFreeKB: *m.SwapFree}
+	}
 	return PageMemory{
 		TotalKB: value(m.MemTotal), FreeKB: value(m.MemFree), AvailableKB: value(m.MemAvailable),
 		PageTablesKB: value(m.PageTables), SwapKB: value(m.SwapTotal), DefaultPageKB: int(value(m.Hugepagesize)),
-	}
+	}, commit
 }
 
 // keepKB is the memory that must stay outside the pools beyond what is in use
@@ -116,18 +122,23 @@ func checkRAM(s *Snapshot) Check {
 	if m.AvailableKB < m.TotalKB/20 {
 		c.Status = Fail
 	}
+	keep := s.keepsPool()
 	for _, p := range s.Host.Pools {
-		if spare := p.Available() - s.demand().wants(p.PageKB); spare > 0 {
+		if spare := p.Available() - s.demand().wants(p.PageKB); spare > 0 && keep == "" {
 			do, undo := shrinkPool(s, p.PageKB, p.Persistent()-spare)
 			c.Fix, c.Undo = append(c.Fix, do...), append(c.Undo, undo...)
 		}
 	}
 	c.Takes = TakesNothing
-	if len(c.Fix) == 0 {
+	switch {
+	case len(c.Fix) > 0:
+		c.Found += fmt.Sprintf("; %s of the pools are used by nobody", memory(idle))
+	case keep != "" && idle > 0:
+		c.Found += fmt.Sprintf("; %s of the pools are free: %s", memory(idle), keep)
+		c.Takes = ""
+	default:
 		c.Found += "; the pools are in use, so a smaller shared_buffers is what gives memory back"
 		c.Takes = TakesRestart
-	} else {
-		c.Found += fmt.Sprintf("; %s of the pools are used by nobody", memory(idle))
 	}
 	return c
 }

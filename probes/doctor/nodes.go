@@ -100,7 +100,7 @@ func checkNodes(s *Snapshot) Check {
 			if p.PageKB == d.pageKB {
 				total = p.Total
 				c.Found = joined(c.Found, fmt.Sprintf("node %d has %s, %s free (%s of other memory free)", n.Node,
-					plural(p.Total, "page"), number(p.Free), memory(n.FreeKB)))
+					probes.Plural(p.Total, "page"), number(p.Free), memory(n.FreeKB)))
 			}
 		}
 		counts = append(counts, total)

@@ -61,9 +61,9 @@ func checkOOMProtection(s *Snapshot) Check {
 		c.Status = Warn
 	}
 	switch {
-	case s.System.Place.Container != "":
+	case s.inContainer():
 		c.Fix, c.Undo = containerAdjust(s, p.Adjust)
-	case !s.System.Logind.Systemd:
+	case !s.byUnit():
 		c.Fix, c.Undo = startScript("echo -900 > /proc/self/oom_score_adj", "export PG_OOM_ADJUST_FILE=/proc/self/oom_score_adj PG_OOM_ADJUST_VALUE=0")
 	default:
 		c.Fix, c.Undo = dropIn(s, "pgtlb-oom.conf", "OOMScoreAdjust=-900",
@@ -152,7 +152,7 @@ func (c *Check) warnVictim(s *Snapshot, kills uint64) {
 			const where = "# /var/lib/kubelet/config.yaml on the node (from Kubernetes 1.32), then systemctl restart kubelet and start the pod anew:"
 			c.Fix, c.Undo, c.Takes = append(c.Fix, where, "singleProcessOOMKill: true"), append(c.Undo, where, "singleProcessOOMKill: false"), TakesRestart
 		} else {
-			c.Fix, c.Undo, c.Takes = append(c.Fix, "echo 0 > "+group), append(c.Undo, "echo 1 > "+group), TakesNothing
+			c.Fix, c.Undo, c.Takes = append(c.Fix, "echo 0 > "+quote(group)), append(c.Undo, "echo 1 > "+quote(group)), TakesNothing
 		}
 	}
 	if kills > 0 {

@@ -1,24 +1,12 @@
 package doctor
 
-import (
-	"fmt"
-
-	"pgtlb/probes"
-)
+import "fmt"
 
 // Commit is what /proc/meminfo says of promised memory and of swap, in kB.
 type Commit struct {
 	LimitKB    uint64 `json:"limit_kb"`     // CommitLimit: what mode 2 of overcommit allows
 	PromisedKB uint64 `json:"promised_kb"`  // Committed_AS: what processes may still come to use
 	SwapFreeKB uint64 `json:"swap_free_kb"` // of PageMemory.SwapKB
-}
-
-func lookAtCommit(f files) *Commit {
-	m, err := probes.ReadMeminfo(f.tree.Roots())
-	if err != nil || m.CommitLimit == nil || m.CommittedAS == nil || m.SwapFree == nil {
-		return nil // PageMemory has noted it
-	}
-	return &Commit{LimitKB: *m.CommitLimit, PromisedKB: *m.CommittedAS, SwapFreeKB: *m.SwapFree}
 }
 
 // ordinaryKB is the memory outside the huge page pools.
@@ -28,6 +16,10 @@ func (s *Snapshot) ordinaryKB() uint64 {
 
 // tightCommit is the share of CommitLimit from which on mode 2 is close to refusing.
 const tightCommit = 0.9
+
+// strictPercent is the share of ordinary memory that mode 2 may promise: the rest is
+// for the kernel and its caches.
+const strictPercent = 80
 
 // checkOvercommit is "overcommit": whether the kernel promises more memory than
 // it has.
@@ -63,8 +55,8 @@ func checkOvercommit(s *Snapshot) Check {
 			memory(m.PromisedKB), memory(backed))
 		if m.PromisedKB > backed {
 			c.Status = Warn
-			c.Expected = fmt.Sprintf("at most %s promised, or 2 with a limit on a machine for PostgreSQL alone", memory(backed))
-			c.suggestStrict(s, m)
+			// No ratio up to 100 would leave what is promised now its room in mode 2.
+			c.Expected = fmt.Sprintf("at most %s promised: fewer sessions, or less else on the machine", memory(backed))
 		}
 	}
 	return c
@@ -80,10 +72,18 @@ func (c *Check) strict(s *Snapshot, m *Commit) {
 		return
 	}
 	c.Status = Warn
-	ratio, _ := s.sysctl("vm.overcommit_ratio")
-	if ratio < 80 {
-		c.Fix, c.Undo = persistent(s, "91-pgtlb-overcommit.conf", "vm.overcommit_memory=2", "vm.overcommit_ratio=80")
-		c.Takes = TakesNothing
+	want := s.ordinaryKB() / 100 * strictPercent
+	// The kernel goes by the one of the two that was written last, and makes the
+	// other 0.
+	if kb, ok := s.sysctl("vm.overcommit_kbytes"); ok && kb > 0 {
+		if uint64(kb) < want {
+			c.Fix, c.Undo = persistent(s, "91-pgtlb-overcommit.conf", "vm.overcommit_memory=2", fmt.Sprintf("vm.overcommit_kbytes=%d", want))
+		}
+	} else if ratio, _ := s.sysctl("vm.overcommit_ratio"); ratio < strictPercent {
+		c.Fix, c.Undo = persistent(s, "91-pgtlb-overcommit.conf", "vm.overcommit_memory=2", fmt.Sprintf("vm.overcommit_ratio=%d", strictPercent))
+	}
+	if c.Takes = TakesNothing; len(c.Fix) == 0 {
+		c.Takes, c.Expected = "", c.Expected+": fewer sessions, or less else on the machine"
 	}
 }
 
@@ -95,21 +95,4 @@ func limitWords(s *Snapshot) string {
 	}
 	ratio, _ := s.sysctl("vm.overcommit_ratio")
 	return fmt.Sprintf("%d %% (vm.overcommit_ratio) of %s memory − %s huge page pool, + %s swap", ratio, memory(m.TotalKB), memory(s.poolsKB()), memory(m.SwapKB))
-}
-
-// suggestStrict offers mode 2 with the smallest ratio that leaves what is promised
-// now its room, where there is one.
-func (c *Check) suggestStrict(s *Snapshot, m *Commit) {
-	base := s.ordinaryKB()
-	if base == 0 {
-		return
-	}
-	want := float64(m.PromisedKB)/tightCommit - float64(s.Pages.Memory.SwapKB)
-	ratio := max(80, int(want/float64(base)*100)+1)
-	if ratio > 100 {
-		c.Expected += "; what is promised now is more than mode 2 could sensibly allow: lower work_mem or max_connections first"
-		return
-	}
-	c.Fix, c.Undo = persistent(s, "91-pgtlb-overcommit.conf", fmt.Sprintf("vm.overcommit_ratio=%d", ratio), "vm.overcommit_memory=2")
-	c.Takes, c.UndoFirst = TakesNothing, true
 }

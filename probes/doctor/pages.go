@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -17,7 +18,8 @@ type Pages struct {
 	Free      Free          `json:"free"`
 	Boot      []PoolSetting `json:"boot,omitempty"` // what sets the pools at a boot, in the order in which it takes effect
 	BootTools BootTools     `json:"boot_tools"`
-	Unit      *Service      `json:"unit,omitempty"` // of the server; nil where it runs in none
+	Unit      *Service      `json:"unit,omitempty"`    // of the server; nil where it runs in none
+	Program   *Program      `json:"program,omitempty"` // of the server; nil where its processes are not seen
 	Lock      Lock          `json:"lock"`
 	Cgroup    Cgroup        `json:"cgroup"`
 	// Holders are nil where the processes cannot be listed.
@@ -30,49 +32,61 @@ type Pages struct {
 // ServerMemory sums up the memory of the server's processes, in kB.
 type ServerMemory struct {
 	Count        int    `json:"count"`
-	Clients      int    `json:"clients"`
+	Clients      int    `json:"clients"`        // without our own session
 	PageTablesKB uint64 `json:"page_tables_kb"` // VmPTE of all
 	ClientsKB    uint64 `json:"client_page_tables_kb"`
 	// TouchedKB is the most shared memory that one of them has touched: at least
 	// so much of it is in memory. Huge pages are not in it.
 	TouchedKB uint64 `json:"touched_kb"`
-	PrivateKB uint64 `json:"private_kb"` // RssAnon of the clients
+	// ClientPrivateKB is the private memory of the median client; 0 without any.
+	ClientPrivateKB float64 `json:"client_private_kb"`
 }
 
-func lookAtPages(s *Snapshot, w Wanted, postmaster int) {
+// lookAtPages reads the machine and the processes of the server; own is the process
+// of our own session, 0 where there is none.
+func lookAtPages(ctx context.Context, s *Snapshot, w Wanted, postmaster, own int) {
 	f := files{s, w.Tree}
 	p := &s.Pages
-	p.Memory = lookAtMemory(f)
+	p.Memory, s.System.Commit = lookAtMemory(f)
 	p.Kernel = lookAtKernel(f)
 	p.Nodes = lookAtNodes(f)
 	p.Free = lookAtFree(f)
+	p.Free.Events, s.System.Events = lookAtEvents(f)
 	p.Boot, p.BootTools = lookAtBoot(f)
 	p.Cgroup = lookAtCgroup(f, postmaster)
 	p.Unit = lookAtUnit(f, p.Cgroup)
-	p.Lock = lookAtLock(f, postmaster)
+	p.Program = lookAtProgram(f, postmaster)
+	p.Lock, s.System.Limits = lookAtLock(f, postmaster)
 	p.Start = lookAtStart(f, w.Log)
+	if ctx.Err() != nil { // what follows walks over all processes
+		return
+	}
 	roots := w.Tree.Roots()
 	if use, err := probes.HugetlbHolders(roots); err != nil {
 		s.unread("processes with huge pages", err)
 	} else {
 		p.Holders = &use
 	}
+	if ctx.Err() != nil {
+		return
+	}
 	var err error
 	if p.Clusters, err = probes.FindClusters(roots); err != nil && !errors.Is(err, probes.ErrUnavailable) {
 		s.unread("PostgreSQL servers of this machine", err)
 	}
-	if postmaster != 0 {
-		p.Processes = lookAtProcesses(s, roots, postmaster)
+	if postmaster != 0 && ctx.Err() == nil {
+		p.Processes = lookAtProcesses(s, roots, postmaster, own)
 	}
 }
 
-func lookAtProcesses(s *Snapshot, roots probes.Roots, postmaster int) *ServerMemory {
+func lookAtProcesses(s *Snapshot, roots probes.Roots, postmaster, own int) *ServerMemory {
 	list, err := probes.ServerProcesses(roots, postmaster)
 	if err != nil {
 		s.unread("the server's processes", err)
 		return nil
 	}
 	p := &ServerMemory{}
+	var clients []probes.BackendMem
 	for _, b := range list {
 		if b.Mem == nil {
 			continue
@@ -80,12 +94,13 @@ func lookAtProcesses(s *Snapshot, roots probes.Roots, postmaster int) *ServerMem
 		p.Count++
 		p.PageTablesKB += b.Mem.PageTables
 		p.TouchedKB = max(p.TouchedKB, b.Mem.Shmem)
-		if b.Role == probes.RoleClient {
+		if b.Role == probes.RoleClient && b.Pid != own {
 			p.Clients++
 			p.ClientsKB += b.Mem.PageTables
-			p.PrivateKB += b.Mem.Private
+			clients = append(clients, *b.Mem)
 		}
 	}
+	p.ClientPrivateKB = probes.MedianPrivateKB(clients)
 	return p
 }
 
@@ -148,12 +163,12 @@ func (s *Snapshot) poolsKB() uint64 {
 // inContainer tells whether pgtlb itself runs in a container, where the files of
 // the machine's configuration are not to be seen.
 func (s *Snapshot) inContainer() bool {
-	return strings.Contains(s.Host.Virtual, "container") || s.Pages.Kernel.Kubernetes
+	return s.System.Place.Container != "" || strings.Contains(s.Host.Virtual, "container") || s.Pages.Kernel.Kubernetes
 }
 
 // inPod tells whether the server runs in a pod of Kubernetes.
 func (s *Snapshot) inPod() bool {
-	return s.Pages.Kernel.Kubernetes || strings.Contains(s.Host.Virtual, "kubepods") || strings.Contains(s.Pages.Cgroup.Path, "kubepods")
+	return s.Pages.Kernel.Kubernetes || s.System.Place.Container == "kubernetes" || strings.Contains(s.Host.Virtual, "kubepods") || strings.Contains(s.Pages.Cgroup.Path, "kubepods")
 }
 
 // unreadReason is why a source could not be read; empty where it was.

@@ -3,9 +3,12 @@ package doctor
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"pgtlb/probes"
 )
 
 // want is what a check must say of a machine.
@@ -37,7 +40,7 @@ func TestMachines(t *testing.T) {
 		},
 		"short-pool": { // 556 needed, 512 made
 			"huge_pages":       {Fail, "FELL BACK to pages of 4 kB … 44 pages of 2 MB short: 556 pages", "sysctl -w vm.nr_hugepages=556", "sysctl -w vm.nr_hugepages=512"},
-			"huge_pages_mode":  {Warn, "fell back without a word", `psql -c "ALTER SYSTEM SET huge_pages = 'on'"`, `psql -c "ALTER SYSTEM RESET huge_pages"`},
+			"huge_pages_mode":  {Warn, "fell back without a word", `psql -h /run/postgresql -p 5432 -U postgres -d postgres -c "ALTER SYSTEM SET huge_pages = 'on'"`, `psql -h /run/postgresql -p 5432 -U postgres -d postgres -c "ALTER SYSTEM RESET huge_pages"`},
 			"pool_size":        {Fail, "556 pages of 2 MB (1.09 GB) needed, 512 available … 44 short … shared_buffers of 1 GB alone would be 512", "-", ""},
 			"pool_idle":        {Warn, "1 GB reserved in the pool is used by nobody … once the pool is large enough", "-", ""},
 			"pool_persistence": {OK, "/etc/sysctl.conf:2 sets 512", "-", ""},
@@ -54,7 +57,7 @@ func TestMachines(t *testing.T) {
 			"pool_persistence": {OK, "/proc/cmdline sets 10 pages of 1 GB", "-", ""},
 		},
 		"almost-empty": {
-			"last_page": {Warn, "of the last page are free", `psql -c "ALTER SYSTEM SET shared_buffers = '4989MB'"`, `psql -c "ALTER SYSTEM RESET shared_buffers"`},
+			"last_page": {Warn, "of the last page are free", `psql -h /run/postgresql -p 5432 -U postgres -d postgres -c "ALTER SYSTEM SET shared_buffers = '4989MB'"`, `psql -h /run/postgresql -p 5432 -U postgres -d postgres -c "ALTER SYSTEM RESET shared_buffers"`},
 		},
 		"numa-uneven": {
 			"pool_nodes": {Warn, "node 0 has 1,100 pages, 0 free (300 MB of other memory free); node 1 has 3,200", "echo 2150 > /sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages", "echo 1100 > /sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages"},
@@ -103,7 +106,7 @@ func TestMachines(t *testing.T) {
 		"thp-always": {
 			"thp":        {Warn, "enabled is always", "echo 'w /sys/kernel/mm/transparent_hugepage/enabled - - - - madvise' > /etc/tmpfiles.d/thp-enabled.conf", ""},
 			"thp_shmem":  {Warn, "within_size; 2 GB of the server's 64.5 GB", "echo never > /sys/kernel/mm/transparent_hugepage/shmem_enabled", "echo within_size > /sys/kernel/mm/transparent_hugepage/shmem_enabled"},
-			"huge_pages": {Warn, "huge_pages = off", "sysctl -w vm.nr_hugepages=33000", `psql -c "ALTER SYSTEM RESET huge_pages"`},
+			"huge_pages": {Warn, "huge_pages = off", "sysctl -w vm.nr_hugepages=33000", `psql -h /run/postgresql -p 5432 -U postgres -d postgres -c "ALTER SYSTEM RESET huge_pages"`},
 			"page_bill":  {Fail, "88.4 GB with pages of 4 kB, 273 MB with pages of 2 MB … 80 GB are available: the machine would run out", "-", ""},
 		},
 		"two-clusters": {
@@ -121,7 +124,7 @@ func TestMachines(t *testing.T) {
 			"pool_idle":  {Warn, "11.5 GB reserved in the pool is used by nobody", "sysctl -w vm.nr_hugepages=17", "sysctl -w vm.nr_hugepages=40"},
 		},
 		"tiny-vm": {
-			"huge_pages":     {OK, "FELL BACK … nobody has made a pool, and here it would not pay", "-", ""},
+			"huge_pages":     {OK, "FELL BACK … nobody has made a pool for it, and here it would not pay", "-", ""},
 			"pool_size":      {OK, "75 short … it would not pay here", "-", ""},
 			"huge_pages_pay": {OK, "they hardly pay in memory … 29.3 MB", "-", ""},
 		},
@@ -206,7 +209,7 @@ func TestVerdicts(t *testing.T) {
 		"metal-good":   "huge pages of 2 MB are in use (proved: smaps KernelPageSize)",
 		"short-pool":   "huge_pages=try FELL BACK to 4 kB: 44 pages of 2 MB short; 1 GB reserved in the pool is used by nobody",
 		"container-v2": "huge_pages=try FELL BACK to 4 kB: the pool would do, but the control group allows only 512 of the 2,109 pages needed; 3.88 GB reserved",
-		"failed-start": "the server DID NOT START on huge pages: 8,767 pages of 2 MB short, 58,767 needed; 97.7 GB reserved",
+		"failed-start": "the server DID NOT START on huge pages: 8,767 pages of 2 MB short, 58,767 needed",
 		"two-clusters": "huge_pages=try FELL BACK to 4 kB: 1,000 pages of 2 MB short; other servers share the pool",
 		"tiny-vm":      "huge_pages=try FELL BACK to 4 kB: 75 pages of 2 MB short, and they would hardly pay here",
 		"no-hugetlb":   "huge_pages=try FELL BACK to 4 kB: this kernel has no huge pages",
@@ -330,13 +333,13 @@ func TestHugePagesAreSummedUp(t *testing.T) {
 	got := Examine(look(t, "short-pool")).HugePages
 	want := HugePages{Requested: "try", InUse: "off", PageKB: 4, Proof: "smaps KernelPageSize", WantedKB: 2048, DefaultKB: 2048,
 		Needed: 556, Total: 512, Free: 512, Shortfall: 44}
-	if got != want {
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	got = Examine(look(t, "boot-1g")).HugePages
 	want = HugePages{Requested: "on", InUse: "on", PageKB: 1 << 20, Proof: "smaps KernelPageSize", WantedKB: 1 << 20, DefaultKB: 2048,
 		Needed: 9, Total: 10, Free: 4, Reserved: 3}
-	if got != want {
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	if got := Examine(look(t, "unsupported")).HugePages; got.Needed != 0 || got.Shortfall != 0 {
@@ -367,5 +370,21 @@ func TestBill(t *testing.T) {
 	}
 	if b := bill(&Snapshot{}); len(b.Sizes) != 0 || b.Sizes == nil {
 		t.Errorf("nothing known: %+v", b)
+	}
+}
+
+// TestBillIsThatOfAConnection: the page bill and what a connection costs are one
+// computation, over the median client and without our own session.
+func TestBillIsThatOfAConnection(t *testing.T) {
+	s := look(t, "metal-good")
+	p := s.Pages.Processes
+	if p == nil || p.Clients == 0 || p.ClientPrivateKB == 0 {
+		t.Fatalf("no clients: %+v", p)
+	}
+	cost := probes.CostOfConnection([]probes.BackendMem{{Private: uint64(p.ClientPrivateKB)}}, "", &s.Server.Info)
+	for i, row := range bill(&s).Sizes {
+		if want := cost.Sizes[i]; row.PageKB != want.PageKB || row.PerBackendKB != want.PageTables.V {
+			t.Errorf("%+v, a connection costs %+v", row, want)
+		}
 	}
 }

@@ -119,6 +119,14 @@ func TestWhatSetsPoolsLast(t *testing.T) {
 	}
 }
 
+func TestParsePageSize(t *testing.T) {
+	for text, want := range map[string]int{"2M": 2048, "1G": 1 << 20, "64k": 64, "2097152": 2048, "": 0, "M": 0, "-1G": 0, "9999999G": 0} {
+		if got := parsePageSize(text); got != want {
+			t.Errorf("%q is %d kB, want %d", text, got, want)
+		}
+	}
+}
+
 func TestServiceFiles(t *testing.T) {
 	dir := t.TempDir()
 	for path, text := range map[string]string{
@@ -127,6 +135,9 @@ func TestServiceFiles(t *testing.T) {
 		"etc/systemd/system/postgresql@.service.d/10-a.conf":         "[Service]\nLimitMEMLOCK=8M\n",
 		"usr/lib/systemd/system/postgresql@.service.d/20-b.conf":     "[Service]\nLimitMEMLOCK=1\n",
 		"etc/systemd/system/postgresql@15-main.service.d/README.txt": "[Service]\nLimitMEMLOCK=2\n",
+		"etc/systemd/system/maindb.service":                          "[Service]\nExecStart=-/opt/pg/bin/postgres -D /srv/pg\n",
+		"usr/lib/systemd/system/cron.service":                        "[Service]\nExecStart=/usr/sbin/cron -f\n",
+		"usr/lib/systemd/system/user@.service":                       "[Service]\nExecStart=/usr/lib/systemd/systemd --user\n",
 	} {
 		write(t, filepath.Join(dir, path), text)
 	}
@@ -135,8 +146,18 @@ func TestServiceFiles(t *testing.T) {
 	if u == nil || u.Name != "postgresql@15-main.service" || u.File != "/usr/lib/systemd/system/postgresql@.service" || u.LimitMEMLOCK != "infinity" {
 		t.Errorf("%+v", u)
 	}
-	if u := lookAtUnit(f, Cgroup{Server: true, Path: "/user.slice/session-1.scope"}); u != nil {
-		t.Errorf("no service, and %+v", u)
+	if u := lookAtUnit(f, Cgroup{Server: true, Path: "/system.slice/maindb.service"}); u == nil || u.Name != "maindb.service" {
+		t.Errorf("a unit that starts postgres: %+v", u)
+	}
+	// What a server was started from is no unit of it.
+	for _, path := range []string{"/user.slice/session-1.scope", "/system.slice/cron.service", "/system.slice/gone.service",
+		"/user.slice/user-1000.slice/user@1000.service/app.slice/run.scope", "/user.slice/user-1000.slice/user@1000.service/app.slice/postgresql.service"} {
+		if u := lookAtUnit(f, Cgroup{Server: true, Path: path}); u != nil {
+			t.Errorf("%s: %+v", path, u)
+		}
+	}
+	if len(f.s.Unread) > 0 {
+		t.Errorf("unread: %+v", f.s.Unread)
 	}
 }
 

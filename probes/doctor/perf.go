@@ -24,6 +24,8 @@ type Perf struct {
 	UID       int    `json:"uid"`
 	ServerUID int    `json:"server_uid"`
 	Binary    string `json:"binary"` // path of pgtlb
+	// BinaryMode are its permission bits; 0 where they are not known.
+	BinaryMode uint32 `json:"binary_mode,omitempty"`
 	// CyclesUser and CyclesKernel are of pgtlb's own thread, empty for opened.
 	CyclesUser   string       `json:"cycles_user,omitempty"`
 	CyclesKernel string       `json:"cycles_kernel,omitempty"`
@@ -55,6 +57,9 @@ func askPerf(f files, postmaster int) *Perf {
 	facts := a.Facts
 	p := &Perf{Paranoid: facts.Paranoid, NoSysctl: facts.NoSysctl, CapEff: facts.CapEff, LastCap: facts.LastCap, UserNS: facts.UserNS, Seccomp: facts.Seccomp,
 		UID: facts.UID, ServerUID: facts.TargetUID, Binary: facts.Binary, CyclesUser: errnoName(facts.CyclesUser), CyclesKernel: errnoName(facts.CyclesKernel), Map: "-"}
+	if info, err := os.Stat(facts.Binary); err == nil {
+		p.BinaryMode = uint32(info.Mode().Perm())
+	}
 	for _, e := range a.Answers {
 		p.Answers = append(p.Answers, PerfAnswer{ID: e.Event.ID, Title: e.Event.Title, Type: e.Event.Type, ExcludeKernel: e.Event.ExcludeKernel,
 			Server: e.Scope != perf.System(), Error: errnoName(e.Errno)})
@@ -218,8 +223,13 @@ func (p *Perf) who() string {
 	case p.UID == p.ServerUID:
 		name = fmt.Sprintf("the server's user (uid %d)", p.UID)
 	}
-	if p.UID != 0 && (perf.Facts{CapEff: p.CapEff}).MayCount() {
-		name += " with CAP_PERFMON or CAP_SYS_ADMIN"
+	// Which of the two it is matters: Debian's level 3 is not passed with CAP_PERFMON.
+	switch {
+	case p.UID == 0:
+	case p.CapEff>>capSysAdminBit&1 == 1:
+		name += " with CAP_SYS_ADMIN"
+	case p.CapEff>>capPerfmonBit&1 == 1:
+		name += " with CAP_PERFMON"
 	}
 	return fmt.Sprintf("%s at kernel.perf_event_paranoid %d", name, p.Paranoid)
 }
@@ -229,7 +239,7 @@ func (p *Perf) commands(m perf.Missing) (fix, undo []string) {
 	for _, cmd := range m.Commands {
 		if strings.HasPrefix(cmd, "setcap ") {
 			set, back := p.setcap()
-			fix, undo = append(fix, set), append(undo, back)
+			fix, undo = append(fix, set...), append(undo, back...)
 			continue
 		}
 		fix, undo = append(fix, cmd), append(undo, fmt.Sprintf("sysctl -w kernel.perf_event_paranoid=%d", p.Paranoid))
@@ -237,9 +247,11 @@ func (p *Perf) commands(m perf.Missing) (fix, undo []string) {
 	return fix, undo
 }
 
-// setcap is the command that gives pgtlb all rights that it lacks, and the one that
-// takes them back. One command for all: setcap replaces what a file has.
-func (p *Perf) setcap() (set, back string) {
+// setcap are the commands that give pgtlb all rights that it lacks, and those that
+// take them back. One setcap for all: it replaces what a file has. Whoever may run
+// the file has the rights, so one that all may run is given to a group before; after
+// would not do, because a change of the group takes the rights away again.
+func (p *Perf) setcap() (set, back []string) {
 	count := "cap_perfmon"
 	if p.LastCap > 0 && p.LastCap < capPerfmonBit {
 		count = "cap_sys_admin" // before Linux 5.8
@@ -260,24 +272,30 @@ func (p *Perf) setcap() (set, back string) {
 			held = append(held, c.name)
 		}
 	}
-	back = "setcap -r " + quote(p.Binary)
+	binary := quote(p.Binary)
+	give, take := fmt.Sprintf("setcap %s+ep %s", strings.Join(want, ","), binary), "setcap -r "+binary
 	if len(held) > 0 {
-		back = fmt.Sprintf("setcap %s+ep %s", strings.Join(held, ","), quote(p.Binary))
+		take = fmt.Sprintf("setcap %s+ep %s", strings.Join(held, ","), binary)
 	}
-	return fmt.Sprintf("setcap %s+ep %s", strings.Join(want, ","), quote(p.Binary)), back
+	if p.BinaryMode&1 == 0 {
+		return []string{give}, []string{take}
+	}
+	const open = "# everybody may run this file, and would have the right: first give it to the group of those who may"
+	return []string{open, `chgrp "$GROUP" ` + binary, fmt.Sprintf("chmod %o %s", p.BinaryMode&^7, binary), give},
+		[]string{take, fmt.Sprintf("chmod %o %s", p.BinaryMode, binary), "# and give the file its old group back with chgrp"}
 }
 
 // Capability bits (include/uapi/linux/capability.h).
 const (
 	capSysPtraceBit = 19
+	capSysAdminBit  = 21
 	capPerfmonBit   = 38
 )
 
 // checkNMIWatchdog is "nmi_watchdog": it holds one counter of each CPU.
 func checkNMIWatchdog(s *Snapshot) Check {
 	c := Check{ID: "nmi_watchdog", Title: "NMI watchdog", Sources: []string{"/proc/sys/kernel/nmi_watchdog"},
-		Expected: "0 while events are counted",
-		Why:      "The watchdog holds one hardware counter of every CPU, so groups of events take turns and are counted for a part of the time."}
+		Why: "The watchdog holds one hardware counter of every CPU. That does harm only where events then take turns (are multiplexed) and are counted for a part of the time."}
 	if elsewhere(s, &c) {
 		return c
 	}
@@ -290,7 +308,7 @@ func checkNMIWatchdog(s *Snapshot) Check {
 	case s.System.Perf != nil && s.System.Perf.facts(s, false).NoPMU():
 		c.Status, c.Found = NotHere, "kernel.nmi_watchdog is 1, but this machine has no hardware counters (PMU)"
 	default:
-		c.Status, c.Found = Warn, fmt.Sprintf("kernel.nmi_watchdog is %d", n)
+		c.Status, c.Found = OK, fmt.Sprintf("kernel.nmi_watchdog is %d: one hardware counter of each CPU is not free, which matters only where events take turns", n)
 		c.Fix, c.Undo, c.Takes = []string{"sysctl -w kernel.nmi_watchdog=0"}, []string{fmt.Sprintf("sysctl -w kernel.nmi_watchdog=%d", n)}, TakesNothing
 	}
 	return c
@@ -324,13 +342,13 @@ func checkProcessDetails(s *Snapshot) Check {
 		c.Found = fmt.Sprintf("uid %d may not read the memory maps of uid %d", p.UID, p.ServerUID)
 		c.Expected = "pgtlb as root, as the server's user with its own group, or with CAP_SYS_PTRACE"
 		c.Takes = TakesPgtlb
-		if s.System.Place.Container != "" {
+		if s.inContainer() {
 			c.Fix = []string{"# start the container that pgtlb runs in with this option:", "--cap-add=SYS_PTRACE"}
 			c.Undo = []string{"# start the container that pgtlb runs in without this option:", "--cap-add=SYS_PTRACE"}
 			return c
 		}
 		set, back := p.setcap()
-		c.Fix, c.Undo = []string{set}, []string{back}
+		c.Fix, c.Undo = set, back
 	default:
 		c.Status, c.Found = Unknown, "reading the memory map of the postmaster: "+p.Map
 	}

@@ -154,17 +154,38 @@ func TestPerfWords(t *testing.T) {
 	}
 }
 
+// TestPerfNamesTheCapability proves that a user is told which capability pgtlb
+// holds: with CAP_PERFMON alone Debian's level 3 still refuses every event.
+func TestPerfNamesTheCapability(t *testing.T) {
+	for caps, want := range map[uint64]string{
+		0:                        "uid 1000 at",
+		capPerfmon:               "uid 1000 with CAP_PERFMON at",
+		capSysAdmin:              "uid 1000 with CAP_SYS_ADMIN at",
+		capPerfmon | capSysAdmin: "uid 1000 with CAP_SYS_ADMIN at",
+	} {
+		c := checkPerfSoftware(askedSnapshot(kernel{3, true, true}.ask(asker{uid: 1000, caps: caps})))
+		if !strings.HasPrefix(c.Found, want) {
+			t.Errorf("%#x: %s, want %q first", caps, c.Found, want)
+		}
+	}
+}
+
 func TestPerfBesides(t *testing.T) {
 	s := askedSnapshot(kernel{2, false, false}.ask(asker{"root", 0, 1<<41 - 1}))
 	if c := checkNMIWatchdog(s); c.Status != NotHere || !strings.Contains(c.Found, "no hardware counters") {
 		t.Errorf("a watchdog without a PMU: %+v", c)
 	}
 	s = askedSnapshot(kernel{2, false, true}.ask(asker{"nobody", 65534, 0}))
-	if c := checkNMIWatchdog(s); c.Status != Warn || c.Fix[0] != "sysctl -w kernel.nmi_watchdog=0" || c.Undo[0] != "sysctl -w kernel.nmi_watchdog=1" {
+	if c := checkNMIWatchdog(s); c.Status != OK || c.Fix[0] != "sysctl -w kernel.nmi_watchdog=0" || c.Undo[0] != "sysctl -w kernel.nmi_watchdog=1" {
 		t.Errorf("a watchdog beside a PMU: %+v", c)
 	}
 	if c := checkProcessDetails(s); c.Status != Warn || c.Fix[0] != "setcap cap_perfmon,cap_sys_ptrace+ep /opt/pgtlb" || !strings.Contains(c.Found, "uid 65534 may not read the memory maps of uid 26") {
 		t.Errorf("another's memory map: %+v", c)
+	}
+	// Whoever may run the file gets the right.
+	s.System.Perf.BinaryMode = 0o755
+	if c := checkProcessDetails(s); len(c.Fix) != 4 || c.Fix[2] != "chmod 750 /opt/pgtlb" || !strings.HasPrefix(c.Fix[3], "setcap ") || c.Undo[1] != "chmod 755 /opt/pgtlb" {
+		t.Errorf("a program that all may run: %q, %q", c.Fix, c.Undo)
 	}
 	// setcap replaces what the file has: what is there must be in the command.
 	s = askedSnapshot(kernel{2, false, true}.ask(asker{"with CAP_PERFMON", 1000, capPerfmon}))

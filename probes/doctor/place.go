@@ -21,8 +21,7 @@ func lookAtPlace(f files) Place {
 	var p Place
 	group, _ := f.text("/proc/self/cgroup")
 	kind, _ := f.text("/run/systemd/container")
-	mounts, _ := f.text("/proc/self/mounts")
-	p.Container = containerOf(group, strings.TrimSpace(kind), mounts, f.exists("/.dockerenv"), f.exists("/run/.containerenv"),
+	p.Container = containerOf(group, strings.TrimSpace(kind), f.exists("/.dockerenv"), f.exists("/run/.containerenv"),
 		f.exists("/run/secrets/kubernetes.io") || f.exists("/var/run/secrets/kubernetes.io"))
 	p.OwnGroups = p.Container != ""
 	for _, g := range parseCgroups(group) {
@@ -31,9 +30,10 @@ func lookAtPlace(f files) Place {
 	return p
 }
 
-// containerOf judges by the control group, systemd's note, the root's mount and
-// the managers' own files.
-func containerOf(group, systemd, mounts string, docker, podman, kube bool) string {
+// containerOf judges by the control group, systemd's note and the managers' own
+// files. A root on overlayfs is no mark: live systems and images that are not written
+// to have it too.
+func containerOf(group, systemd string, docker, podman, kube bool) string {
 	has := func(word string) bool { return strings.Contains(group, word) }
 	switch {
 	case kube || has("kubepods"):
@@ -47,18 +47,13 @@ func containerOf(group, systemd, mounts string, docker, podman, kube bool) strin
 	case has("/lxc"):
 		return "lxc"
 	}
-	for line := range strings.Lines(mounts) {
-		if f := strings.Fields(line); len(f) > 2 && f[1] == "/" && f[2] == "overlay" {
-			return "container"
-		}
-	}
 	return ""
 }
 
 // checkPlace is "place": what can be seen from here and what not.
 func checkPlace(s *Snapshot) Check {
 	c := Check{ID: "place", Title: "What can be seen from here",
-		Sources: []string{"/proc/self/cgroup", "/proc/self/mounts", "/sys/class/dmi/id", "/proc/cpuinfo"},
+		Sources: []string{"/proc/self/cgroup", "/run/systemd/container and the files of container managers", "/sys/class/dmi/id", "/proc/cpuinfo"},
 		Why:     "Checks of the machine need its /proc and /sys as the server sees them. What SQL says holds from anywhere."}
 	if provider, ok := providerOf(s); ok && s.HostUnknown != "" {
 		c.Status = NotHere
@@ -73,21 +68,23 @@ func checkPlace(s *Snapshot) Check {
 	}
 	p := s.System.Place
 	where := "the machine itself"
-	if s.Host.Virtual != "" && p.Container == "" {
-		where = "a " + s.Host.Virtual
-	}
-	if p.Container != "" {
+	switch {
+	case p.Container != "":
 		where = "a container (" + p.Container + ")"
 		if vm, _, _ := strings.Cut(s.Host.Virtual, ", container"); strings.HasPrefix(vm, "virtual") {
 			where += " in a " + vm
 		}
+	case s.Host.Virtual != "":
+		where = "a " + s.Host.Virtual
+	case s.inContainer():
+		where = "a pod of Kubernetes"
 	}
 	c.Status = OK
 	c.Found = fmt.Sprintf("pgtlb runs in %s; processes that it sees: %d", where, s.System.Processes.Visible)
 	if pm := s.System.Processes.Postmaster; pm != nil {
 		c.Found += fmt.Sprintf(", the server's among them (postmaster %d)", pm.Pid)
 	}
-	if p.Container == "" {
+	if !s.inContainer() {
 		return c
 	}
 	c.Found += "; kernel settings and pools are the host's: they are seen here and changed there; processes of the host and of other containers are hidden"

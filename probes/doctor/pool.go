@@ -3,6 +3,8 @@ package doctor
 import (
 	"fmt"
 	"strings"
+
+	"pgtlb/probes"
 )
 
 func checkNeeded(s *Snapshot) Check {
@@ -29,13 +31,17 @@ func checkNeeded(s *Snapshot) Check {
 	if d.short() > 0 && d.asked != "off" {
 		c.Found += fmt.Sprintf(": %s short", number(d.short()))
 	}
+	waits := s.coming(d)
+	if waits.any() {
+		c.Found += "; " + waits.words(s, d)
+	}
 	if s.Server != nil && s.Server.Info.SharedBuffersKB > 0 {
 		b := s.Server.Info.SharedBuffersKB
-		c.Found += fmt.Sprintf("; shared_buffers of %s alone would be %s", memory(b), plural(pagesFor(b, d.pageKB), "page"))
+		c.Found += fmt.Sprintf("; shared_buffers of %s alone would be %s", memory(b), probes.Plural(pagesFor(b, d.pageKB), "page"))
 	}
 	if other := 1 << 20; s.granuleKB() == 4 && d.pageKB == 2048 {
 		n, _ := s.needed(other)
-		c.Found += fmt.Sprintf("; with pages of 1 GB it would be %s", plural(n, "page"))
+		c.Found += fmt.Sprintf("; with pages of 1 GB it would be %s", probes.Plural(n, "page"))
 	}
 	switch {
 	case d.asked == "off":
@@ -45,24 +51,33 @@ func checkNeeded(s *Snapshot) Check {
 		c.Status = Warn
 		c.Found += "; the start depends on pages that the kernel has yet to find (nr_overcommit_hugepages)"
 		d.room = 0
-		s.grow(&c, d)
-		c.Takes = TakesRestart
+		if s.grow(&c, d); len(c.Fix) > 0 {
+			c.Takes = TakesRestart
+		}
+		return c
+	case d.short() == 0 && waits.hugePages != "off" && waits.atLeast > d.available():
+		c.Status = Warn
+		c.Found += fmt.Sprintf("; the pool lacks %s for that", number(waits.atLeast-d.available()))
 		return c
 	case d.short() == 0:
 		return c
+	case waits.hugePages == "off":
+		return c // the next start asks for none
 	}
 	c.Status, c.Takes = Fail, TakesRestart
-	if s.Server == nil {
-		c.Takes = TakesNothing
-	}
-	if p := s.pays(); d.asked == "try" && d.pool.Total == 0 && s.setAtBoot(d.pageKB) == nil {
-		c.Status = Warn
-		if p.known && !p.pays {
-			c.Status = OK
-			c.Found += "; it would not pay here (see huge_pages_pay)"
-			c.Takes = ""
+	switch {
+	case s.hardlyPays(d):
+		c.Found += "; it would not pay here (see huge_pages_pay)"
+		if !s.meant(d) {
+			c.Status, c.Takes = OK, ""
 			return c
 		}
+		c.Status = Warn
+	case d.asked == "try" && d.pool.Total == 0 && !s.meant(d):
+		c.Status = Warn
+	}
+	if s.Server == nil {
+		c.Takes = TakesNothing
 	}
 	switch {
 	case s.Server != nil && s.Server.Info.HugePages.FellBack():
@@ -110,17 +125,24 @@ func checkIdle(s *Snapshot) Check {
 	if kBOf(n, d.pageKB) < s.idleWorth() {
 		return c
 	}
+	if s.Server == nil {
+		c.Found += "; whether a stopped server waits for them is not seen from here"
+		return c
+	}
 	c.Status = Warn
 	c.Found += fmt.Sprintf(": %s reserved in the pool is used by nobody", memory(kBOf(n, d.pageKB)))
 	if s.inContainer() {
 		c.Found += "; other containers of the machine may use them"
-		if s.Server == nil || d.asked == "off" {
+		if d.asked == "off" {
 			c.Status = OK
 		}
 		return c
 	}
-	wanted := d.asked != "off" && !s.unplanned()
-	if wanted && d.short() > 0 && d.target() <= s.mostPages(d.pageKB, true) {
+	if why := s.keepsPool(); why != "" {
+		c.Found += "; " + why
+		return c
+	}
+	if d.asked != "off" && d.short() > 0 && d.target() <= s.mostPages(d.pageKB, true) {
 		c.Found += "; the server takes them once the pool is large enough (see pool_size)"
 		return c
 	}
@@ -139,6 +161,7 @@ func checkOtherSizes(s *Snapshot) Check {
 	}
 	d := s.demand()
 	var idleKB uint64
+	worth, keep := false, s.keepsPool()
 	for _, p := range s.Host.Pools {
 		if p.PageKB == d.pageKB || p.Total == 0 {
 			continue
@@ -149,8 +172,11 @@ func checkOtherSizes(s *Snapshot) Check {
 		if kb < s.idleWorth() {
 			continue
 		}
-		do, undo := shrinkPool(s, p.PageKB, p.Persistent()-p.Available())
-		c.Fix, c.Undo = append(c.Fix, do...), append(c.Undo, undo...)
+		worth = true
+		if keep == "" {
+			do, undo := shrinkPool(s, p.PageKB, p.Persistent()-p.Available())
+			c.Fix, c.Undo = append(c.Fix, do...), append(c.Undo, undo...)
+		}
 		// The other way to make it useful.
 		if n, _ := s.needed(p.PageKB); n > 0 && n <= p.Available() && s.Server != nil && s.Server.Info.VersionNum >= 140000 {
 			c.Found += fmt.Sprintf(" (this server would need %s of them with huge_page_size = %s)", number(n),
@@ -160,7 +186,7 @@ func checkOtherSizes(s *Snapshot) Check {
 	switch {
 	case c.Found == "":
 		c.Status, c.Found = NotHere, "no other pool has pages"
-	case len(c.Fix) == 0:
+	case !worth:
 	case s.Server == nil && !s.unplanned() && d.pool.Total == 0: // it can be told to use this pool
 		c.Status = Warn
 		c.Found += fmt.Sprintf("; a planned server would ask for pages of %s unless huge_page_size says otherwise", memory(uint64(d.pageKB)))
@@ -168,7 +194,11 @@ func checkOtherSizes(s *Snapshot) Check {
 		c.Status = Warn
 	}
 	if c.Status == Warn {
-		c.Takes, c.UndoFirst = TakesNothing, true
+		if keep != "" {
+			c.Found += "; " + keep
+		} else {
+			c.Takes = TakesNothing
+		}
 		if idleKB > s.Pages.Memory.TotalKB/10 {
 			c.Status = Fail
 			c.Found += fmt.Sprintf("; that is %d %% of the machine's memory", idleKB*100/max(s.Pages.Memory.TotalKB, 1))

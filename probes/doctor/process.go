@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"cmp"
+	"context"
 	"os"
 	"slices"
 	"strconv"
@@ -44,8 +45,8 @@ type Children struct {
 // shownFirst is how many of the processes that would be killed first are kept.
 const shownFirst = 5
 
-// lookAtEveryProcess reads every process that can be seen.
-func lookAtEveryProcess(f files, postmaster int) Processes {
+// lookAtEveryProcess reads every process that can be seen, until ctx ends.
+func lookAtEveryProcess(ctx context.Context, f files, postmaster int) Processes {
 	var out Processes
 	pids, err := probes.ListPids(f.tree.Roots())
 	if err != nil {
@@ -54,6 +55,9 @@ func lookAtEveryProcess(f files, postmaster int) Processes {
 	}
 	var all []Process
 	for _, pid := range pids {
+		if ctx.Err() != nil {
+			break
+		}
 		p, ok := lookAtProcess(f.tree, pid)
 		if !ok {
 			continue // it has ended, or is hidden

@@ -15,7 +15,8 @@ type provider struct {
 	HugePages string
 	// Restart is the command that restarts the server.
 	Restart string
-	// set are the lines that set a setting.
+	// set are the lines that set a setting. A number is in the unit of pg_settings:
+	// parameter groups take no "16GB".
 	set func(name, value string) []string
 }
 
@@ -73,17 +74,17 @@ func providers() []mark {
 	}
 	return []mark{
 		{provider: provider{Name: "Amazon Aurora",
-			HugePages: "the provider has reserved the pages with the machine; huge_pages is a parameter of the cluster parameter group where it may be changed at all",
+			HugePages: "the provider sets memory and pages; whether huge_pages may be changed is in the cluster parameter group",
 			Restart:   `aws rds reboot-db-instance --db-instance-identifier "$DB_INSTANCE"`,
 			set:       aws("--db-cluster-parameter-group-name", "modify-db-cluster-parameter-group")},
 			roles: []string{"rds_superuser", "rdsadmin"}, prefixes: []string{"rds"}, aurora: true},
 		{provider: provider{Name: "Amazon RDS",
-			HugePages: "huge_pages is a parameter of the parameter group, on by default but for the micro, small and medium classes; the provider sizes the pool, and an instance that does not fit does not start (state incompatible-parameters)",
+			HugePages: "by its documentation huge_pages is a parameter of the parameter group, on by default but for the micro, small and medium classes; the provider sizes the pool, and an instance that does not fit does not start (state incompatible-parameters)",
 			Restart:   `aws rds reboot-db-instance --db-instance-identifier "$DB_INSTANCE"`,
 			set:       aws("--db-parameter-group-name", "modify-db-parameter-group")},
 			roles: []string{"rds_superuser", "rdsadmin"}, prefixes: []string{"rds"}},
 		{provider: provider{Name: "Azure Database for PostgreSQL",
-			HugePages: "huge_pages is a server parameter, try by default, without effect on servers with fewer than 4 vCores; the provider sizes the pool",
+			HugePages: "by its documentation huge_pages is a server parameter, try by default, without effect on servers with fewer than 4 vCores; the provider sizes the pool",
 			Restart:   `az postgres flexible-server restart --resource-group "$GROUP" --name "$SERVER"`,
 			set: func(name, value string) []string {
 				return []string{fmt.Sprintf(`az postgres flexible-server parameter set --resource-group "$GROUP" --server-name "$SERVER" --name %s --value %s`, name, quote(value))}

@@ -35,9 +35,12 @@ func serverSetting(s *Snapshot, c *Check, name string) (probes.ExamSetting, bool
 	if noServer(s, c) {
 		return probes.ExamSetting{}, false
 	}
-	set, ok := s.Server.Exam.Setting(name)
+	set, ok := theServers(s, name)
+	own, hidden := s.Server.Exam.Setting(name)
 	switch {
 	case ok:
+	case hidden:
+		c.Status, c.Found = Unknown, notVisible(s, own)
 	case s.Server.Exam.Role.ReadAllSettings || s.Server.Exam.Role.Superuser:
 		c.Status, c.Found = NotHere, fmt.Sprintf("PostgreSQL %s has no %s", s.Server.Info.Version, name)
 	default:
@@ -46,6 +49,61 @@ func serverSetting(s *Snapshot, c *Check, name string) (probes.ExamSetting, bool
 		c.Takes = TakesSession
 	}
 	return set, ok
+}
+
+// theServers is a setting as sessions have it that override nothing. Where our own
+// session's role or database overrides it, the value comes from the configuration
+// files; false where they are not seen, or the server has no such setting.
+func theServers(s *Snapshot, name string) (probes.ExamSetting, bool) {
+	set, ok := s.Server.Exam.Setting(name)
+	if !ok || !ownSource(set.Source) {
+		return set, ok
+	}
+	if set.Secret || s.Server.Exam.FilesUnknown != "" || len(s.Server.Exam.Files) == 0 {
+		return probes.ExamSetting{}, false
+	}
+	set.Source, set.Value, set.Setting, set.Reset = "default", inUnit(set, set.Boot), set.Boot, set.Boot
+	f, ok := winners(s)[strings.ToLower(name)]
+	if !ok {
+		return set, true
+	}
+	if f.Secret || !f.Applied {
+		return probes.ExamSetting{}, false
+	}
+	set.Source, set.Value, set.File, set.Line = "configuration file", f.Value, f.File, f.Line
+	set.Setting = baseValue(set, f.Value)
+	set.Reset = set.Setting
+	return set, true
+}
+
+// baseValue is a value as the column setting of pg_settings has it: a number in the
+// setting's unit.
+func baseValue(set probes.ExamSetting, value string) string {
+	number, ok := quantity(strings.TrimSpace(value), set.Unit)
+	switch {
+	case !ok:
+	case set.Type == "integer":
+		return strconv.FormatFloat(math.Round(number/unitFactor(set.Unit)), 'f', -1, 64)
+	case set.Type == "real":
+		return strconv.FormatFloat(number/unitFactor(set.Unit), 'g', -1, 64)
+	}
+	return value
+}
+
+// notVisible says that our own session hides the server's value of a setting.
+func notVisible(s *Snapshot, own probes.ExamSetting) string {
+	return fmt.Sprintf("the server's %s is not visible for the role %s, which has %s of its own (by %s)",
+		own.Name, s.Server.Exam.Role.Name, own.Value, own.Source)
+}
+
+// inUnit writes a value that is in the unit of its setting: "131072kB", not a number
+// of 8 kB blocks.
+func inUnit(set probes.ExamSetting, value string) string {
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil || !strings.HasPrefix(set.Unit, "8") {
+		return value + set.Unit
+	}
+	return fmt.Sprintf("%.0fkB", float64(n)*unitFactor(set.Unit))
 }
 
 // has tells whether the server has a setting and shows it.
@@ -62,7 +120,7 @@ func settingNumber(s *Snapshot, name string) (int64, bool) {
 	if s.Server == nil {
 		return 0, false
 	}
-	set, ok := s.Server.Exam.Setting(name)
+	set, ok := theServers(s, name)
 	if !ok {
 		return 0, false
 	}
@@ -181,9 +239,6 @@ func psql(sql string) string {
 	return "psql -c '" + strings.ReplaceAll(sql, "'", `'\''`) + "'"
 }
 
-// literal quotes a value, ident a name.
-func literal(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
-
 // ident quotes a name where it needs it.
 func ident(s string) string {
 	plain := s != "" && !slices.Contains(reservedWords(), s)
@@ -209,25 +264,53 @@ func reservedWords() []string {
 // autoConf ends the path of the file that ALTER SYSTEM writes.
 const autoConf = "postgresql.auto.conf"
 
+// alterSystem is the command that gives the whole server a value; false where ALTER
+// SYSTEM cannot give it.
+func alterSystem(name, value string) (string, bool) {
+	literal, ok := probes.SettingLiteral(name, value)
+	return psql(fmt.Sprintf("ALTER SYSTEM SET %s = %s", ident(name), literal)), ok
+}
+
+// alterBack is the line that gives a setting back what ALTER SYSTEM has for it now.
+func alterBack(s *Snapshot, set probes.ExamSetting) string {
+	reset := psql("ALTER SYSTEM RESET " + ident(set.Name))
+	value, there := "", false
+	if s.Server.Exam.FilesUnknown == "" {
+		for _, f := range s.Server.Exam.Files {
+			if strings.HasSuffix(f.File, autoConf) && strings.EqualFold(f.Name, set.Name) && !f.Secret {
+				value, there = f.Value, true
+			}
+		}
+	}
+	switch {
+	case there:
+	case strings.HasSuffix(set.File, autoConf):
+		value = set.Value
+	default:
+		return reset
+	}
+	if command, ok := alterSystem(set.Name, value); ok {
+		return command
+	}
+	return reset
+}
+
 // alter are the lines that set a setting for the whole server, and those that take
-// it back.
+// it back. The value is a word, not a list.
 func alter(s *Snapshot, set probes.ExamSetting, value string) (fix, undo []string, takes Takes) {
 	takes = TakesReload
 	if set.Context == "postmaster" {
 		takes = TakesRestart
 	}
 	if p, ok := providerOf(s); ok {
-		return p.set(set.Name, value), p.set(set.Name, set.Value), takes
-	}
-	back := "ALTER SYSTEM RESET " + ident(set.Name)
-	if strings.HasSuffix(set.File, autoConf) {
-		back = fmt.Sprintf("ALTER SYSTEM SET %s = %s", ident(set.Name), literal(set.Value))
+		return p.set(set.Name, baseValue(set, value)), p.set(set.Name, set.Setting), takes
 	}
 	then := []string{psql("SELECT pg_reload_conf()")}
 	if takes == TakesRestart {
 		then = restartServer(s)
 	}
-	return append([]string{psql(fmt.Sprintf("ALTER SYSTEM SET %s = %s", ident(set.Name), literal(value)))}, then...), append([]string{psql(back)}, then...), takes
+	command, _ := alterSystem(set.Name, value)
+	return append([]string{command}, then...), append([]string{alterBack(s, set)}, then...), takes
 }
 
 // restartServer are the lines that restart the server, whoever runs it.

@@ -22,7 +22,9 @@ func unitDirs() []string {
 	return []string{"/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"}
 }
 
-// lookAtUnit takes the service's name from the server's cgroup.
+// lookAtUnit takes the service's name from the server's cgroup. The last one there
+// may be of something that a server was started from, such as user@1000.service or
+// cron.service: it is the server's only where its name or what it starts says so.
 func lookAtUnit(f files, c Cgroup) *Service {
 	name := ""
 	for part := range strings.SplitSeq(c.Path, "/") {
@@ -30,7 +32,7 @@ func lookAtUnit(f files, c Cgroup) *Service {
 			name = part
 		}
 	}
-	if name == "" || !c.Server {
+	if name == "" || !c.Server || strings.Contains(c.Path, "/user@") { // those are units of a user's own systemd
 		return nil
 	}
 	u := &Service{Name: name}
@@ -43,6 +45,7 @@ func lookAtUnit(f files, c Cgroup) *Service {
 		}
 	}
 	u.DropIns = dropIns(f, names)
+	start := ""
 	for _, file := range append([]string{u.File}, u.DropIns...) {
 		if file == "" {
 			continue
@@ -51,8 +54,27 @@ func lookAtUnit(f files, c Cgroup) *Service {
 		if v, ok := unitSetting(text, "Service", "LimitMEMLOCK"); ok {
 			u.LimitMEMLOCK = v
 		}
+		if v, ok := unitSetting(text, "Service", "ExecStart"); ok {
+			start = v
+		}
+	}
+	if !startsServer(name, start) {
+		return nil
 	}
 	return u
+}
+
+// startsServer tells whether a unit is one of a PostgreSQL server.
+func startsServer(name, start string) bool {
+	for _, known := range []string{"postgres", "pgsql", "patroni"} {
+		if strings.Contains(strings.ToLower(name), known) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(strings.Fields(start), func(word string) bool {
+		program := path.Base(strings.Trim(word, `"';-@:+!`))
+		return slices.Contains([]string{"postgres", "postmaster", "pg_ctl", "pg_ctlcluster", "patroni"}, program)
+	})
 }
 
 // unitNames are the unit and the template that it may be made from.

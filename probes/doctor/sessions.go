@@ -12,10 +12,11 @@ const crowded = 0.9
 // checkConnections is "connections": how many of max_connections are taken.
 func checkConnections(s *Snapshot) Check {
 	c := Check{ID: "connections", Title: "Sessions and max_connections", Sources: []string{"pg_stat_activity", "pg_settings: max_connections, superuser_reserved_connections, reserved_connections"},
-		Expected: fmt.Sprintf("less than %.0f %% taken", crowded*100),
-		Why:      "Every session has a page table of its own: with 4 kB pages its size is the shared memory that the session has touched, /512. When all are taken new ones get \"too many clients already\"."}
-	set, ok := serverSetting(s, &c, "max_connections")
-	if !ok {
+		Expected: fmt.Sprintf("less than %.0f %% taken: put a connection pooler before the server (PgBouncer and others), or have clients close what they do not use. ", crowded*100) +
+			"A larger max_connections takes a restart and more shared memory, so the huge page pool is to be counted anew; every further session takes a page table and work_mem; " +
+			"and it goes to the standbys first: one that has less than its primary stops (13) or pauses replay (from 14)",
+		Why: "Every session has a page table of its own: with 4 kB pages its size is the shared memory that the session has touched, /512. When all are taken new ones get \"too many clients already\"."}
+	if _, ok := serverSetting(s, &c, "max_connections"); !ok {
 		return c
 	}
 	most, _ := settingNumber(s, "max_connections")
@@ -37,8 +38,6 @@ func checkConnections(s *Snapshot) Check {
 	c.Status = OK
 	if free > 0 && float64(n) >= crowded*float64(free) {
 		c.Status = Warn
-		c.Fix, c.Undo, c.Takes = alter(s, set, fmt.Sprint(most*3/2))
-		c.Fix = append([]string{"# a connection pooler is the better way; more sessions take more page tables:"}, c.Fix...)
 	}
 	return c
 }
@@ -49,13 +48,14 @@ func checkWorkMemory(s *Snapshot) Check {
 	c := Check{ID: "work_memory", Title: "Memory of sessions (work_mem)", Sources: []string{"pg_settings: work_mem, hash_mem_multiplier, max_connections, shared_memory_size", "/proc/meminfo MemTotal"},
 		Why: "One query may take work_mem for each sort and work_mem × hash_mem_multiplier for each hash, in each of its processes. " +
 			"What the huge page pool holds is not there for them. The figure is one of either in each session, not the most that is possible."}
-	set, ok := serverSetting(s, &c, "work_mem")
+	if _, ok := serverSetting(s, &c, "work_mem"); !ok {
+		return c
+	}
+	each, ok := hashKB(s, &c)
 	if !ok {
 		return c
 	}
-	const processes = 3
 	most, _ := settingNumber(s, "max_connections")
-	each := parallelHashKB(s) / processes
 	all := uint64(most) * each
 	shared := s.Server.Info.SharedMemoryKB
 	if shared == 0 {
@@ -86,10 +86,7 @@ func checkWorkMemory(s *Snapshot) Check {
 		return c
 	}
 	c.Status = Warn
-	work, _ := settingNumber(s, "work_mem")
-	fits := int64(float64(room) / float64(most) * float64(work) / float64(each))
-	if fits >= 1024 { // below 1 MB another number of sessions is the way
-		c.Fix, c.Undo, c.Takes = alter(s, set, fmt.Sprintf("%dMB", fits/1024))
-	}
+	c.Expected += ": fewer sessions by a connection pooler, or a smaller work_mem for the roles that have many (ALTER ROLE … SET work_mem). " +
+		"work_mem is not to be lowered for the whole server on this account: queries that fit in memory today would write temporary files"
 	return c
 }

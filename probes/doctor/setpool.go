@@ -2,7 +2,10 @@ package doctor
 
 import (
 	"fmt"
+	"path"
 	"strings"
+
+	"pgtlb/probes"
 )
 
 // poolFile is where sysfs takes the size of a pool.
@@ -32,20 +35,38 @@ func keepPool(s *Snapshot, pageKB, n int) (do, undo []string) {
 		return nil, nil // it is there
 	case set != nil && set.Kind == bootLine:
 		return changeBootLine(s, set, n)
-	case set != nil && set.Line > 0 && !strings.HasPrefix(set.File, "/usr/"):
-		edit := func(from, to int) string {
-			return fmt.Sprintf(`sed -i '%ds/\b%d\b/%d/' %s`, set.Line, from, to, set.File)
-		}
-		return []string{edit(set.Pages, n)}, []string{edit(n, set.Pages)}
+	case set != nil && set.Line > 0:
+		return changeLine(set, n)
 	case pageKB == s.Pages.Memory.DefaultPageKB:
-		const file = "/etc/sysctl.d/99-z-huge-pages.conf" // the last name wins
-		return []string{fmt.Sprintf("echo 'vm.nr_hugepages = %d' > %s", n, file)}, []string{"rm " + file}
+		return []string{fmt.Sprintf("echo 'vm.nr_hugepages = %d' > %s", n, poolSysctl)}, []string{"rm " + poolSysctl}
 	case pageKB >= 1<<20:
 		return addToBootLine(s, fmt.Sprintf("hugepagesz=%dG hugepages=%d", pageKB>>20, n))
 	default:
 		const file = "/etc/tmpfiles.d/huge-pages.conf"
 		return []string{fmt.Sprintf("echo 'w %s - - - - %d' > %s", poolFile(pageKB), n, file)}, []string{"rm " + file}
 	}
+}
+
+// poolSysctl is the file that keeps the pool of the default page size: of the files
+// in its directory the last by name wins.
+const poolSysctl = "/etc/sysctl.d/99-z-huge-pages.conf"
+
+// changeLine changes a number in a file. Files of packages and of the running
+// system stay as they are: a copy of the same name in /etc counts instead.
+func changeLine(set *PoolSetting, n int) (do, undo []string) {
+	edit := func(file string, from, to int) string {
+		return fmt.Sprintf(`sed -i '%ds/\b%d\b/%d/' %s`, set.Line, from, to, quote(file))
+	}
+	if strings.HasPrefix(set.File, "/etc/") {
+		return []string{edit(set.File, set.Pages, n)}, []string{edit(set.File, n, set.Pages)}
+	}
+	dir := map[SettingKind]string{sysctl: "/etc/sysctl.d", tmpfiles: "/etc/tmpfiles.d", service: "/etc/systemd/system",
+		tuned: path.Join("/etc", strings.TrimPrefix(path.Dir(set.File), "/usr/lib"))}[set.Kind]
+	own := path.Join(dir, path.Base(set.File))
+	if set.Kind == tuned {
+		do = []string{"mkdir -p " + quote(dir)}
+	}
+	return append(do, fmt.Sprintf("cp %s %s", quote(set.File), quote(own)), edit(own, set.Pages, n)), []string{"rm " + quote(own)}
 }
 
 func changeBootLine(s *Snapshot, set *PoolSetting, n int) (do, undo []string) {
@@ -85,9 +106,16 @@ func shrinkPool(s *Snapshot, pageKB, n int) (do, undo []string) {
 	return do, undo
 }
 
-// compact are the commands that join free memory to larger pieces.
-func compact() []string {
-	return []string{"sync", "echo 3 > /proc/sys/vm/drop_caches", "echo 1 > /proc/sys/vm/compact_memory"}
+// compact is the command that joins free memory to larger pieces.
+const compact = "echo 1 > /proc/sys/vm/compact_memory"
+
+// dropCaches are the lines for the case that compact was not enough. They are
+// comments: nobody is to drop the caches of a live database by pasting a fix.
+func dropCaches() []string {
+	return []string{
+		"# still too few: drop the file cache, then compact and set the pool again; queries read from the disks for a while after it:",
+		"#   sync; echo 1 > /proc/sys/vm/drop_caches",
+	}
 }
 
 // growPool are the commands that bring a pool to n pages now and after a boot,
@@ -106,35 +134,29 @@ func growPool(s *Snapshot, pageKB, n int) (do, undo []string) {
 		do = append(do, "# on the machine that the container runs on, as root:")
 		undo = append(undo, "# on the machine that the container runs on, as root:")
 	}
-	if set != nil && set.Pages > before { // the kernel has not found them all
-		do = append(do, compact()...)
+	missed := set != nil && set.Pages > before // the kernel has not found them all
+	if missed {
+		do = append(do, compact)
 	}
 	do = append(do, setPool(s, pageKB, n)...)
 	do = append(do, readBack(pageKB, n))
+	if missed {
+		do = append(do, dropCaches()...)
+	}
 	do = append(do, keep...)
 	undo = append(undo, setPool(s, pageKB, before)...)
 	return do, append(undo, unkeep...)
 }
 
-// restart is the command that starts the server anew.
-func (s *Snapshot) restart() []string {
-	switch {
-	case s.Server == nil:
-		return nil
-	case s.inPod():
-		return []string{"# delete the server's pod, so that it starts anew"}
-	case s.Pages.Unit != nil:
-		return []string{"systemctl restart " + s.Pages.Unit.Name}
-	case s.Server.Info.DataDir != "":
-		return []string{"pg_ctl restart -D " + quote(s.Server.Info.DataDir)}
+// quote makes one word for the shell of a path or name that came from elsewhere,
+// without what a terminal would act on.
+func quote(word string) string {
+	word = probes.Clean(word)
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-@:+,%=", r)
 	}
-	return []string{"# restart the server"}
-}
-
-// quote makes one word of a path for the shell.
-func quote(path string) string {
-	if strings.ContainsAny(path, " '\"$`\\&;()<>|*?[]#~!") {
-		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
+		return word
 	}
-	return path
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

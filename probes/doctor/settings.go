@@ -101,8 +101,14 @@ func checkSettingsSources(s *Snapshot) Check {
 	var all []string
 	hidden := false
 	for _, name := range weighty() {
-		set, ok := s.Server.Exam.Setting(name)
-		if !ok {
+		own, there := s.Server.Exam.Setting(name)
+		set, ok := theServers(s, name)
+		switch {
+		case !there:
+			continue
+		case !ok:
+			hidden = true
+			all = append(all, notVisible(s, own))
 			continue
 		}
 		from := set.Source
@@ -141,8 +147,10 @@ func checkSettingsErrors(s *Snapshot) Check {
 		}
 		bad = append(bad, line+f.Error)
 		if f.Line > 0 {
-			c.Fix = append(c.Fix, fmt.Sprintf("sed -i '%ds/^/#/' %s", f.Line, quote(f.File)))
-			c.Undo = append(c.Undo, fmt.Sprintf("sed -i '%ds/^#//' %s", f.Line, quote(f.File)))
+			if holds := withoutLine(s, f); holds != "" {
+				c.Fix = append(c.Fix, "# without this line "+holds+":")
+			}
+			c.comment(f)
 		}
 	}
 	if len(bad) == 0 {
@@ -155,6 +163,33 @@ func checkSettingsErrors(s *Snapshot) Check {
 		c.Fix, c.Undo = append(c.Fix, reload), append(c.Undo, reload)
 	}
 	return c
+}
+
+// withoutLine says what a setting has once a wrong line of it is out; empty where
+// that is not known.
+func withoutLine(s *Snapshot, wrong probes.FileSetting) string {
+	if wrong.Name == "" {
+		return ""
+	}
+	var next *probes.FileSetting
+	for _, f := range s.Server.Exam.Files {
+		same := f.File == wrong.File && f.Line == wrong.Line
+		if strings.EqualFold(f.Name, wrong.Name) && !same && (f.Error == "" || f.NeedsRestart) {
+			next = &f
+		}
+	}
+	set, known := s.Server.Exam.Setting(wrong.Name)
+	switch {
+	case known && (set.Source == "command line" || set.Source == "environment variable"):
+		return fmt.Sprintf("%s stays %s, from the %s", set.Name, set.Value, set.Source)
+	case next != nil:
+		return fmt.Sprintf("%s is %s, in %s", wrong.Name, shownValue(*next), at(*next))
+	case known && !set.Secret:
+		return fmt.Sprintf("%s is '%s', its default", set.Name, inUnit(set, set.Boot))
+	case known:
+		return set.Name + " is at its default"
+	}
+	return ""
 }
 
 // shownValue is the value of a line, or that it is kept back.
@@ -228,9 +263,9 @@ func checkSettingsPending(s *Snapshot) Check {
 		switch {
 		case !known || set.Secret:
 		case managed:
-			c.Undo = append(c.Undo, p.set(set.Name, set.Value)...)
+			c.Undo = append(c.Undo, p.set(set.Name, set.Setting)...)
 		default:
-			c.Undo = append(c.Undo, psql(fmt.Sprintf("ALTER SYSTEM SET %s = %s", ident(set.Name), literal(set.Value))))
+			c.Undo = append(c.Undo, keepRunning(s, set, won[name])...)
 		}
 	}
 	c.Status, c.Found, c.Takes = Warn, listed(all), TakesRestart
@@ -239,6 +274,30 @@ func checkSettingsPending(s *Snapshot) Check {
 		c.Undo = append(c.Undo, psql("SELECT pg_reload_conf()"))
 	}
 	return c
+}
+
+// keepRunning are the lines that leave a setting as the server runs with it, written
+// where the line is that waits.
+func keepRunning(s *Snapshot, set probes.ExamSetting, waits probes.FileSetting) []string {
+	line := confLine(set.Name, set.Value)
+	switch {
+	case strings.HasSuffix(waits.File, autoConf):
+		if command, ok := alterSystem(set.Name, set.Value); ok {
+			return []string{command}
+		}
+		return []string{"# ALTER SYSTEM cannot give an empty list: take the line out, and write the value into postgresql.conf:",
+			psql("ALTER SYSTEM RESET " + ident(set.Name)), line}
+	case waits.File != "":
+		return []string{fmt.Sprintf("# in %s, line %d:", waits.File, waits.Line), line}
+	case s.Server.Exam.FilesUnknown == "":
+		return []string{"# no file has a line for " + set.Name + " any more; in postgresql.conf:", line}
+	}
+	return []string{"# in the file that has " + set.Name + " (see settings_visible):", line}
+}
+
+// confLine is a line of a configuration file.
+func confLine(name, value string) string {
+	return fmt.Sprintf("%s = '%s'", name, strings.NewReplacer("'", "''", `\`, `\\`).Replace(value))
 }
 
 // blocked tells whether a line would wait for a restart if the server looked at
@@ -301,17 +360,18 @@ func checkSettingsReload(s *Snapshot) Check {
 	return c
 }
 
-// ownSource tells whether our own session has the value from its database or role.
+// ownSource tells whether our own session has the value, and not the server: from
+// ALTER ROLE ALL, its database, its role, or the connection.
 func ownSource(source string) bool {
-	return source == "database" || source == "user" || source == "database user"
+	return slices.Contains([]string{"global", "database", "user", "database user", "client", "session"}, source)
 }
 
 // checkSettingsAlterSystem is "settings_alter_system": lines that ALTER SYSTEM has
-// put out of effect.
+// put out of effect. It only informs: ALTER SYSTEM is a usual way to set a value.
 func checkSettingsAlterSystem(s *Snapshot) Check {
 	c := Check{ID: "settings_alter_system", Title: "Lines that ALTER SYSTEM overrides", Sources: []string{"pg_file_settings: " + autoConf},
-		Expected: "one place for each setting",
-		Why:      "postgresql.auto.conf, which ALTER SYSTEM writes, is read last: a change of the same setting in postgresql.conf has no effect, and says nothing."}
+		Why: "postgresql.auto.conf, which ALTER SYSTEM writes, is read last: a change of the same setting in postgresql.conf has no effect, and says nothing. " +
+			"ALTER SYSTEM RESET would bring the other line's value into effect, not the one that holds now."}
 	if needFiles(s, &c) {
 		return c
 	}
@@ -321,38 +381,51 @@ func checkSettingsAlterSystem(s *Snapshot) Check {
 			auto[strings.ToLower(f.Name)] = f
 		}
 	}
-	lost := map[string]probes.FileSetting{}
+	dead := map[string][]probes.FileSetting{}
 	for _, f := range s.Server.Exam.Files {
 		name := strings.ToLower(f.Name)
 		if winner, ok := auto[name]; ok && !strings.HasSuffix(f.File, autoConf) && !f.Secret && onPurpose(s, f) && !sameLine(s, f, winner) {
-			lost[name] = f
+			dead[name] = append(dead[name], f)
 		}
 	}
-	if len(lost) == 0 {
-		c.Status, c.Found = OK, fmt.Sprintf("%d settings by ALTER SYSTEM, none against a line that somebody wrote elsewhere", len(auto))
+	c.Status = OK
+	if len(dead) == 0 {
+		c.Found = fmt.Sprintf("%d settings by ALTER SYSTEM, none against a line that somebody wrote elsewhere", len(auto))
 		return c
 	}
 	var all []string
-	for _, name := range sortedNames(lost) {
-		f, w := lost[name], auto[name]
-		all = append(all, fmt.Sprintf("%s = %s in %s overrides %s in %s", name, shownValue(w), at(w), shownValue(f), at(f)))
-		c.Fix = append(c.Fix, psql("ALTER SYSTEM RESET "+ident(name)))
-		c.Undo = append(c.Undo, psql(fmt.Sprintf("ALTER SYSTEM SET %s = %s", ident(name), literal(w.Value))))
-	}
-	c.Status, c.Found, c.Takes = Warn, listed(all), TakesReload
-	for name := range lost {
-		if set, ok := s.Server.Exam.Setting(name); ok && set.Context == "postmaster" {
-			c.Takes = TakesRestart
+	for _, name := range sortedNames(dead) {
+		w, lines := auto[name], dead[name]
+		last := lines[len(lines)-1]
+		all = append(all, fmt.Sprintf("%s = %s in %s counts, %s in %s does not (ALTER SYSTEM RESET %s would give %s)",
+			name, shownValue(w), at(w), shownValue(last), at(last), ident(name), shownValue(last)))
+		for _, f := range lines {
+			c.comment(f)
 		}
 	}
-	reload := psql("SELECT pg_reload_conf()")
-	c.Fix, c.Undo = append(c.Fix, reload), append(c.Undo, reload)
+	c.Found, c.Takes = listed(all), TakesNothing
 	return c
 }
 
-// onPurpose tells whether a line says something else than the built-in value:
-// initdb writes some of those into every postgresql.conf.
+// comment adds the commands that make a line a comment, and a line again.
+func (c *Check) comment(f probes.FileSetting) {
+	c.Fix = append(c.Fix, fmt.Sprintf("sed -i '%ds/^/#/' %s", f.Line, quote(f.File)))
+	c.Undo = append(c.Undo, fmt.Sprintf("sed -i '%ds/^#//' %s", f.Line, quote(f.File)))
+}
+
+// onPurpose tells whether somebody wrote a line, rather than initdb, which writes
+// these into every postgresql.conf. The built-in value is no measure: before 15 the
+// view has another one for shared_buffers and max_connections.
 func onPurpose(s *Snapshot, f probes.FileSetting) bool {
+	name := strings.ToLower(f.Name)
+	switch name {
+	case "datestyle", "default_text_search_config", "dynamic_shared_memory_type", "lc_messages", "lc_monetary", "lc_numeric", "lc_time", "log_timezone", "timezone":
+		return false
+	}
+	initdb := map[string]string{"max_connections": "100", "shared_buffers": "128MB", "max_wal_size": "1GB", "min_wal_size": "80MB"}
+	if initdb[name] != "" && f.Value == initdb[name] {
+		return false
+	}
 	set, ok := s.Server.Exam.Setting(f.Name)
 	return !ok || !sameValue(set, set.Boot, f.Value)
 }
@@ -387,19 +460,22 @@ func checkSettingsDuplicates(s *Snapshot) Check {
 		}
 	}
 	var all []string
+	c.Status = OK
 	for _, f := range s.Server.Exam.Files {
 		w := last[place{f.File, strings.ToLower(f.Name)}]
-		if f.Name == "" || f.Line == w.Line || f.Secret || sameLine(s, f, w) || strings.HasSuffix(f.File, autoConf) {
+		if f.Name == "" || f.Line == w.Line || f.Secret || !onPurpose(s, f) || sameLine(s, f, w) || strings.HasSuffix(f.File, autoConf) {
 			continue
 		}
 		all = append(all, fmt.Sprintf("%s = %s in %s is overridden by %s in line %d", f.Name, shownValue(f), at(f), shownValue(w), w.Line))
-		c.Fix = append(c.Fix, fmt.Sprintf("sed -i '%ds/^/#/' %s", f.Line, quote(f.File)))
-		c.Undo = append(c.Undo, fmt.Sprintf("sed -i '%ds/^#//' %s", f.Line, quote(f.File)))
+		c.comment(f)
+		if slices.Contains(weighty(), strings.ToLower(f.Name)) {
+			c.Status = Warn
+		}
 	}
 	if len(all) == 0 {
-		c.Status, c.Found = OK, "no setting is in one file twice with different values"
+		c.Found = "no setting is in one file twice with different values, but for lines that initdb wrote"
 		return c
 	}
-	c.Status, c.Found, c.Takes = Warn, listed(all), TakesNothing
+	c.Found, c.Takes = listed(all), TakesNothing
 	return c
 }

@@ -55,7 +55,7 @@ func parseMount(text, on string) *Mount {
 	return m
 }
 
-// parseSizeKB reads a size as tmpfs writes it: "65536k", "2g", or bytes.
+// parseSizeKB reads a size as the kernel writes and takes it: "65536k", "2g", or bytes.
 func parseSizeKB(s string) (uint64, bool) {
 	digits := strings.TrimRight(s, "kKmMgG")
 	n, err := strconv.ParseUint(digits, 10, 53)
@@ -146,7 +146,12 @@ func checkDynamicSharedMemory(s *Snapshot) Check {
 	if elsewhere(s, &c) {
 		return c
 	}
-	need := parallelHashKB(s)
+	hash, ok := hashKB(s, &c)
+	if !ok {
+		return c
+	}
+	const processes = 3 // the leader and two workers, the default number
+	need := hash * processes
 	m, room := s.System.Shm, uint64(0)
 	switch {
 	case m == nil:
@@ -158,46 +163,77 @@ func checkDynamicSharedMemory(s *Snapshot) Check {
 		room = s.Pages.Memory.TotalKB / 2
 	}
 	c.Found = fmt.Sprintf("/dev/shm has at most %s; one parallel hash join may take %s (work_mem × hash_mem_multiplier × 3 processes)", memory(room), memory(need))
-	c.Expected = "at least " + memory(2*need)
+	// What is in /dev/shm is in memory: half of that is the most it should have.
+	most := s.roomKB() / 2
+	want := 2 * need
+	c.Expected = "at least " + memory(want)
+	if most > 0 && want > most {
+		want = most
+		c.Expected = fmt.Sprintf("at least %s, half of the memory; all that two such joins may take is more than that, which is a matter of work_mem for the roles that run them", memory(most))
+	}
 	c.Status = OK
-	if room >= 2*need {
+	if room >= want {
 		return c
 	}
 	c.Status = Warn
-	size := max(1, (4*need+(1<<20)-1)>>20)
+	size := tmpfsSize(4*need, most)
 	switch {
 	case s.inPod():
-		c.Fix = []string{"# in the pod's manifest; counts towards the memory limit:", "volumes:", fmt.Sprintf("- {name: shm, emptyDir: {medium: Memory, sizeLimit: %dGi}}", size),
+		c.Fix = []string{"# in the pod's manifest; counts towards the memory limit:", "volumes:", fmt.Sprintf("- {name: shm, emptyDir: {medium: Memory, sizeLimit: %si}}", strings.ToUpper(size)),
 			"# in the container:", "volumeMounts:", "- {name: shm, mountPath: /dev/shm}"}
 		c.Undo = []string{"# in the pod's manifest: take the volume shm and its mount out again"}
 		c.Takes = TakesRestart
-	case s.System.Place.Container != "":
-		c.Fix = []string{"# start the container with this option:", fmt.Sprintf("--shm-size=%dg", size)}
+	case s.inContainer():
+		c.Fix = []string{"# start the container with this option:", fmt.Sprintf("--shm-size=%s", size)}
 		c.Undo = []string{"# start the container with this option:", fmt.Sprintf("--shm-size=%dk", room)}
 		c.Takes = TakesRestart
 	default:
-		c.Fix = []string{fmt.Sprintf("mount -o remount,size=%dG /dev/shm", size), "# to keep it, the same size= in the line of /dev/shm in /etc/fstab"}
+		c.Fix = []string{fmt.Sprintf("mount -o remount,size=%s /dev/shm", size), "# to keep it, the same size= in the line of /dev/shm in /etc/fstab"}
 		c.Undo = []string{fmt.Sprintf("mount -o remount,size=%dk /dev/shm", room)}
 		c.Takes = TakesNothing
 	}
 	return c
 }
 
-// parallelHashKB is what one parallel hash join may take: work_mem times
-// hash_mem_multiplier for the leader and each of two workers, the default number.
-func parallelHashKB(s *Snapshot) uint64 {
-	const processes = 3
-	work, ok := settingNumber(s, "work_mem")
-	if !ok {
-		return 0
+// tmpfsSize writes the size of a tmpfs, "4g" or "750m": what is wanted in whole GB,
+// at most so much.
+func tmpfsSize(wantKB, mostKB uint64) string {
+	gb := max(1, (wantKB+1<<20-1)>>20)
+	if mostKB == 0 || gb<<20 <= mostKB {
+		return fmt.Sprintf("%dg", gb)
 	}
+	return fmt.Sprintf("%dm", mostKB>>10)
+}
+
+// roomKB is the memory of the machine, or what the server's control group may have
+// of it; 0 where it is not known.
+func (s *Snapshot) roomKB() uint64 {
+	total := s.Pages.Memory.TotalKB
+	if l := s.Pages.Cgroup.tightest(0, 0); l != nil && uint64(l.Max)>>10 < total {
+		total = uint64(l.Max) >> 10
+	}
+	return total
+}
+
+// hashKB is what one hash may take: work_mem times hash_mem_multiplier. False, with
+// the check answered, where our role does not see the server's values.
+func hashKB(s *Snapshot, c *Check) (uint64, bool) {
 	times := 1.0
-	if m, ok := s.Server.Exam.Setting("hash_mem_multiplier"); ok {
-		if v, err := strconv.ParseFloat(m.Setting, 64); err == nil {
-			times = v
+	for _, name := range []string{"work_mem", "hash_mem_multiplier"} {
+		own, there := s.Server.Exam.Setting(name)
+		set, ok := theServers(s, name)
+		switch {
+		case there && !ok:
+			c.Status, c.Found = Unknown, notVisible(s, own)
+			return 0, false
+		case ok && name == "hash_mem_multiplier":
+			if v, err := strconv.ParseFloat(set.Setting, 64); err == nil {
+				times = v
+			}
 		}
 	}
-	return uint64(float64(work) * times * processes)
+	work, _ := settingNumber(s, "work_mem")
+	return uint64(float64(work) * times), true
 }
 
 // checkSysVSharedMemory is "sysv_shared_memory": the kernel's limits where they hold.
@@ -222,7 +258,7 @@ func checkSysVSharedMemory(s *Snapshot) Check {
 	if !okMax || !okAll {
 		return unknown(s, c, "/proc/sys/kernel/shmmax")
 	}
-	const pageKB = smallPageKB
+	pageKB := uint64(s.granuleKB()) // kernel.shmall counts in the kernel's ordinary pages
 	needKB := s.Server.Info.SharedMemoryKB
 	if needKB == 0 {
 		needKB = s.Server.Info.SharedBuffersKB * 11 / 10 // before 15: what else is shared is a tenth, as a rule
@@ -240,10 +276,6 @@ func checkSysVSharedMemory(s *Snapshot) Check {
 	c.Takes = TakesNothing
 	return c
 }
-
-// smallPageKB is the page that kernel.shmall counts in: 4 kB on x86 and on nearly
-// every ARM and RISC-V system.
-const smallPageKB = 4
 
 // unsigned reads a kernel setting that may be as large as 2^64−1.
 func unsigned(text string) (uint64, bool) {

@@ -79,10 +79,11 @@ type Wanted struct {
 }
 
 // Look gathers a snapshot. What cannot be read is in it with the reason; the
-// error says that the server did not answer or that ctx ended.
+// error says that the server did not answer or that ctx ended, which stops it
+// between two parts and within the walk over all processes.
 func Look(ctx context.Context, w Wanted) (Snapshot, error) {
 	s := Snapshot{Schema: schema, Taken: time.Now(), By: w.By, PlannedKB: w.PlannedKB}
-	pid := 0
+	pid, own := 0, 0
 	here := true
 	if w.Server != nil {
 		info, err := w.Server.Info(ctx)
@@ -94,6 +95,9 @@ func Look(ctx context.Context, w Wanted) (Snapshot, error) {
 			return s, fmt.Errorf("looking at the server's settings: %w", err)
 		}
 		s.Server = &Server{Info: info, Exam: exam}
+		if own, err = w.Server.SessionPid(ctx); err != nil {
+			return s, fmt.Errorf("looking at the server: %w", err)
+		}
 		pid = info.PostmasterPid
 		if info.PostmasterPid == 0 {
 			here, s.HostUnknown = false, info.NoPostmasterWhy
@@ -101,13 +105,13 @@ func Look(ctx context.Context, w Wanted) (Snapshot, error) {
 	} else {
 		s.ServerUnknown = "no server was asked"
 	}
-	if here {
+	if here && ctx.Err() == nil {
 		var err error
 		if s.Host, err = probes.ReadHost(w.Tree.Roots()); err != nil {
 			s.unread("the machine", err)
 		}
-		lookAtPages(&s, w, pid)
-		lookAtSystem(&s, w, pid)
+		lookAtPages(ctx, &s, w, pid, own)
+		lookAtSystem(ctx, &s, w, pid)
 	}
 	return s, ctx.Err()
 }

@@ -37,9 +37,10 @@ type snippetFacts struct {
 	needed    int    // this server's
 	pageKB    int    // size of one
 	inDefault bool   // the size is the kernel's default
-	service   string // unit of the server
+	service   string // unit of the server; empty where it is not known
 	privateKB uint64 // what the server takes besides, estimated
 	oldPages  int    // of the pool now
+	waits     string // what waits for a restart, as a line of comment; else empty
 }
 
 // Snippet writes the configuration that makes the huge pages which the server needs,
@@ -53,7 +54,7 @@ func Snippet(e Exam, kind string) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("writing the %s snippet: %w", kind, err)
 		}
-		return s.write(f), nil
+		return f.waits + s.write(f), nil
 	}
 	return "", fmt.Errorf("no snippet is called %q: choose one of %s", kind, strings.Join(SnippetKinds(), ", "))
 }
@@ -70,8 +71,8 @@ func factsForSnippet(e Exam) (snippetFacts, error) {
 		pages: h.Total + h.Shortfall, needed: h.Needed, pageKB: h.WantedKB, inDefault: h.WantedKB == h.DefaultKB,
 		service: e.Service, oldPages: h.Total,
 	}
-	if f.service == "" {
-		f.service = "postgresql.service"
+	if len(h.Waits) > 0 {
+		f.waits = "# For the running values only: " + strings.Join(h.Waits, ", ") + " will change with a restart, and the number with it.\n"
 	}
 	f.privateKB = privateKB(e.Bill.MaxConnections)
 	return f, nil
@@ -114,35 +115,51 @@ func sysctlSnippet(f snippetFacts) string {
 hugepagesz=%s hugepages=%d
 `, f.what(), f.size(), f.pages)
 	}
-	return fmt.Sprintf(`# /etc/sysctl.d/90-postgresql-hugepages.conf
-# Huge pages for PostgreSQL: %s.
-# In effect with: sysctl --system
-# Look whether the kernel could make them all: cat %s
-# To undo it, remove this file and run: sysctl -w vm.nr_hugepages=%d
-vm.nr_hugepages = %d
-`, f.what(), f.poolFile(), f.oldPages, f.pages)
+	return fmt.Sprintf(`# %[1]s
+# Huge pages for PostgreSQL: %[2]s.
+# In effect with: sysctl -p %[1]s
+# Look whether the kernel could make them all: cat %[3]s
+# To undo it: rm %[1]s; sysctl -w vm.nr_hugepages=%[4]d
+vm.nr_hugepages = %[5]d
+`, poolSysctl, f.what(), f.poolFile(), f.oldPages, f.pages)
 }
 
 func systemdSnippet(f snippetFacts) string {
+	order, target, dropIn := "Before="+f.service+"\n", f.service, ""
+	if f.service == "" {
+		// Without a name the order is said from the server's side, which is right for any.
+		order, target = "", "multi-user.target"
+		dropIn = `
+# /etc/systemd/system/UNIT.d/hugepages.conf
+# UNIT is the unit that runs the server: put in its name, postgresql@15-main.service on Debian and
+# Ubuntu (postgresql@.service for all clusters), postgresql-15.service of the PGDG packages on Red Hat.
+# systemctl list-units 'postgres*' tells. Requires= instead of Wants= keeps the server from starting
+# without its huge pages (huge_pages = on).
+# To undo it, remove this file too.
+[Unit]
+Wants=postgresql-hugepages.service
+After=postgresql-hugepages.service
+`
+	}
 	return fmt.Sprintf(`# /etc/systemd/system/postgresql-hugepages.service
 # Huge pages for PostgreSQL: %[1]s.
 # In effect with: systemctl daemon-reload && systemctl enable --now postgresql-hugepages
 # The unit fails where the kernel could not make them all.
-# To undo it: systemctl disable postgresql-hugepages, remove this file, echo %[2]d > %[3]s
+# To undo it: systemctl disable --now postgresql-hugepages, remove this file, systemctl daemon-reload,
+# echo %[2]d > %[3]s
 [Unit]
 Description=Huge pages of %[4]sB for PostgreSQL
 ConditionPathExists=%[3]s
 After=systemd-sysctl.service
-Before=%[5]s
-
+%[5]s
 [Service]
 Type=oneshot
 RemainAfterExit=yes
 ExecStart=/bin/sh -c 'echo %[6]d > %[3]s && test "$$(cat %[3]s)" -ge %[6]d'
 
 [Install]
-WantedBy=%[5]s
-`, f.what(), f.oldPages, f.poolFile(), f.size(), f.service, f.pages)
+WantedBy=%[7]s
+%[8]s`, f.what(), f.oldPages, f.poolFile(), f.size(), order, f.pages, target, dropIn)
 }
 
 func kubernetesSnippet(f snippetFacts) string {
@@ -184,12 +201,13 @@ func ansibleSnippet(f snippetFacts) string {
 # After the reboot:
 %[4]s`, f.what(), f.size(), f.pages, check)
 	}
-	return fmt.Sprintf(`# Huge pages for PostgreSQL: %s.
-- name: huge pages of %sB
+	return fmt.Sprintf(`# Huge pages for PostgreSQL: %[1]s.
+# To undo it: rm %[5]s; sysctl -w vm.nr_hugepages=%[6]d
+- name: huge pages of %[2]sB
   ansible.posix.sysctl:
     name: vm.nr_hugepages
-    value: "%d"
-    sysctl_file: /etc/sysctl.d/90-postgresql-hugepages.conf
+    value: "%[3]d"
+    sysctl_file: %[5]s
     reload: true
-%s`, f.what(), f.size(), f.pages, check)
+%[4]s`, f.what(), f.size(), f.pages, check, poolSysctl, f.oldPages)
 }

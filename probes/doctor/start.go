@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"os"
 	"strings"
 
 	"pgtlb/probes"
@@ -18,6 +19,11 @@ type Start struct {
 	BusError  bool  `json:"bus_error,omitempty"`
 	// Later tells that a server has started since.
 	Later bool `json:"later,omitempty"`
+	// Fatal is the line with which the last start failed for another reason than
+	// its shared memory; empty where it did not.
+	Fatal string `json:"fatal,omitempty"`
+	// Part tells that the log is longer than what was read of it.
+	Part bool `json:"part,omitempty"`
 }
 
 func lookAtStart(f files, log string) *Start {
@@ -28,7 +34,25 @@ func lookAtStart(f files, log string) *Start {
 	if err != nil {
 		return &Start{Log: log, Unread: err.Error()}
 	}
-	return parseStart(log, lines)
+	s := parseStart(log, lines)
+	info, err := os.Stat(log)
+	s.Part = err == nil && info.Size() > probes.MaxTail
+	return s
+}
+
+// fatalStart tells whether a line says why a server ends that is starting: sessions
+// end with FATAL too, and say so in other words.
+func fatalStart(line string) bool {
+	if !strings.Contains(line, "FATAL:") && !strings.Contains(line, "PANIC:") {
+		return false
+	}
+	for _, session := range []string{"the database system is", "terminating ", "authentication failed", "no pg_hba.conf entry",
+		"role \"", "database \"", "connection slots", "too many", "frontend protocol", "connection to client", "startup packet"} {
+		if strings.Contains(line, session) {
+			return false
+		}
+	}
+	return true
 }
 
 // parseStart looks for the last failure in the lines of a log.
@@ -37,17 +61,32 @@ func parseStart(log string, lines []string) *Start {
 	if n, ok := probes.MapFailure(lines); ok {
 		s.NeedBytes = n
 	}
+	runs := false
 	for _, l := range lines {
 		switch {
 		case probes.BusError(l):
 			s.BusError, s.Later = true, false
 		case strings.Contains(l, "could not map anonymous shared memory"):
-			s.Later = false
+			s.Later, s.Fatal = false, ""
 		case strings.Contains(l, "database system is ready to accept"):
-			s.Later = true
+			s.Later, s.Fatal, runs = true, "", true
+		case strings.Contains(l, "database system is shut down"), strings.Contains(l, "starting PostgreSQL"):
+			runs = false
+		case !runs && fatalStart(l):
+			s.Later, s.Fatal = false, shortened(l)
 		}
 	}
 	return s
+}
+
+// shortened is a line of a log as it can be shown in a sentence.
+func shortened(line string) string {
+	const most = 200
+	r := []rune(strings.TrimRight(probes.Clean(line), ". "))
+	if len(r) > most {
+		return string(r[:most]) + " …"
+	}
+	return string(r)
 }
 
 func checkFailedStart(s *Snapshot) Check {
@@ -66,6 +105,9 @@ func checkFailedStart(s *Snapshot) Check {
 	switch {
 	case st.Unread != "":
 		c.Status, c.Found = Unknown, "the log could not be read: "+st.Unread
+	case st.Fatal != "":
+		c.Status = Fail
+		c.Found = "the last start failed, and not for want of huge pages: " + st.Fatal
 	case st.NeedBytes > 0:
 		s.explainMapFailure(&c, st)
 	case st.BusError:
@@ -76,11 +118,14 @@ func checkFailedStart(s *Snapshot) Check {
 		if l := s.Pages.Cgroup.tightest(s.demand().pageKB, 0); l != nil {
 			c.Found += fmt.Sprintf("; %s allows %s", l.File, bytesText(l.Max))
 			c.Fix, c.Undo, c.Takes = s.raiseHugetlb(*l, s.demand())
-			return c
+			break
 		}
 		c.Found += "; look at the hugetlb limits of its container or service (initdb before 16 tries huge pages whatever is configured)"
 	default:
 		c.Found = "it tells of no start that failed for want of huge pages"
+	}
+	if st.Part {
+		c.Found += fmt.Sprintf("; only the last %d kB of the log were read", probes.MaxTail>>10)
 	}
 	return c
 }
@@ -116,16 +161,18 @@ func (s *Snapshot) explainMapFailure(c *Check, st *Start) {
 // grow advises to bring the pool to the demand, or says why not.
 func (s *Snapshot) grow(c *Check, d demand) {
 	if n := s.cgroupPages(d); n >= 0 && n < d.need {
-		c.Found += fmt.Sprintf("; first of all, the control group allows this server only %s (see cgroup_hugetlb)", plural(n, "page"))
+		c.Found += fmt.Sprintf("; first of all, the control group allows this server only %s (see cgroup_hugetlb)", probes.Plural(n, "page"))
 	}
-	switch {
+	switch waits := s.coming(d); {
 	case !d.hasPool:
 		c.Found += "; see hugetlb_kernel"
+	case waits.any(): // a pool for the running values is wrong after the restart that takes it
+		c.Found += "; no commands, because they would be those for the running values"
 	case d.target() <= s.mostPages(d.pageKB, false):
 		c.Fix, c.Undo = growPool(s, d.pageKB, d.target())
 		c.UndoFirst = true
 		c.Fix = append(c.Fix, restartServer(s)...)
-	case d.target() <= s.mostPages(d.pageKB, true):
+	case d.target() <= s.mostPages(d.pageKB, true) && s.keepsPool() == "":
 		// There is room once idle pools of other sizes are given back.
 		for _, p := range s.Host.Pools {
 			if p.PageKB != d.pageKB && p.Available() > 0 {
@@ -139,7 +186,10 @@ func (s *Snapshot) grow(c *Check, d demand) {
 		c.UndoFirst = true
 	default:
 		c.Found += fmt.Sprintf("; this machine can spare %s at most (%s): make shared_buffers smaller by %s",
-			plural(max(s.mostPages(d.pageKB, false), 0), "page"), s.rule(),
+			probes.Plural(max(s.mostPages(d.pageKB, false), 0), "page"), s.rule(),
 			memory(kBOf(d.target()-s.mostPages(d.pageKB, false), d.pageKB)))
+		if d.target() <= s.mostPages(d.pageKB, true) {
+			c.Found += ", or give back pages of other sizes (see pool_other_sizes)"
+		}
 	}
 }

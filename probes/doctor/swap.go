@@ -57,16 +57,12 @@ func checkSwap(s *Snapshot) Check {
 	return c
 }
 
-// lookAtEvents reads what checks ask of /proc/vmstat, and for how many seconds it
-// has counted.
-func lookAtEvents(f files) (events map[string]uint64, uptime float64) {
-	if text, ok := f.text("/proc/vmstat"); ok {
-		events = parseCounters([]byte(text), "pswp", "oom_kill")
-	}
+// lookAtUptime is for how many seconds the kernel has counted; 0 where it does not say.
+func lookAtUptime(f files) float64 {
 	text, _ := f.text("/proc/uptime")
 	first, _, _ := strings.Cut(text, " ")
-	if v, err := strconv.ParseFloat(first, 64); err == nil && v > 0 {
-		uptime = v
+	if seconds, err := strconv.ParseFloat(first, 64); err == nil && seconds > 0 {
+		return seconds
 	}
-	return events, uptime
+	return 0
 }

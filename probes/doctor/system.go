@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -13,7 +14,7 @@ type System struct {
 	// Sysctls are kernel settings by their names for sysctl, as the files below
 	// /proc/sys say them: "vm.overcommit_memory" is "0".
 	Sysctls map[string]string `json:"sysctls,omitempty"`
-	Commit  *Commit           `json:"commit,omitempty"`
+	Commit  *Commit           `json:"commit,omitempty"` // read with Pages.Memory
 	Events  map[string]uint64 `json:"events,omitempty"` // counters of /proc/vmstat since the boot
 	// UptimeS is in seconds; 0 where it is not known.
 	UptimeS    float64    `json:"uptime_s,omitempty"`
@@ -31,21 +32,19 @@ type System struct {
 
 // lookAtSystem reads the facts below the tree. postmaster is 0 where no server runs
 // or is asked.
-func lookAtSystem(s *Snapshot, w Wanted, postmaster int) {
+func lookAtSystem(ctx context.Context, s *Snapshot, w Wanted, postmaster int) {
 	f, sys := files{s, w.Tree}, &s.System
 	sys.Sysctls = lookAtSysctls(f)
-	sys.Commit = lookAtCommit(f)
-	sys.Events, sys.UptimeS = lookAtEvents(f)
-	sys.Processes = lookAtEveryProcess(f, postmaster)
+	sys.UptimeS = lookAtUptime(f)
+	sys.Processes = lookAtEveryProcess(ctx, f, postmaster)
 	sys.OOM = lookAtOOM(f, s.Pages.Unit)
-	sys.Limits = lookAtLimits(f, postmaster)
 	sys.Tasks = lookAtTasks(f, postmaster)
 	sys.Shm = lookAtShm(f, postmaster)
 	sys.Semaphores = lookAtSemaphores(f, sys.Processes.Postmaster)
 	sys.Logind = lookAtLogind(f)
 	sys.Account = lookAtAccount(f, sys.Processes.Postmaster)
 	sys.Place = lookAtPlace(f)
-	if w.Tree.Path() == "/" { // of another tree there is no kernel to ask
+	if w.Tree.Path() == "/" && ctx.Err() == nil { // of another tree there is no kernel to ask
 		sys.Perf = askPerf(f, postmaster)
 	}
 }
@@ -126,7 +125,7 @@ func noPostmaster(s *Snapshot, c *Check) bool {
 // those that take it back. Each setting is "name=value".
 func persistent(s *Snapshot, file string, settings ...string) (fix, undo []string) {
 	path := "/etc/sysctl.d/" + file
-	if s.System.Place.Container != "" {
+	if s.inContainer() {
 		fix = append(fix, "# on the container's host:")
 		undo = append(undo, "# on the container's host:")
 	}

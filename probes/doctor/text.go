@@ -119,6 +119,9 @@ type Part struct {
 	Code  bool // to be copied: never wrapped
 }
 
+// readFirst says why an undo stands before its fix.
+const readFirst = "# read this first: the fix takes memory from the rest of the machine, which may become unreachable"
+
 // Parts are the texts of a check in the order to read them. Where the fix may do
 // harm the undo comes first.
 func (c Check) Parts() []Part {
@@ -136,8 +139,8 @@ func (c Check) Parts() []Part {
 			out = append(out, Part{Name: name, Lines: lines, Code: true})
 		}
 	}
-	if c.UndoFirst {
-		code("undo", c.Undo)
+	if c.UndoFirst && len(c.Undo) > 0 {
+		code("undo", append([]string{readFirst}, c.Undo...))
 	}
 	code("fix", c.Fix)
 	if !c.UndoFirst {

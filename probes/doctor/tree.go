@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -25,14 +26,24 @@ type files struct {
 
 // text is the content of a file; false where it cannot be had.
 func (f files) text(path string) (string, bool) {
-	b, err := os.ReadFile(f.real(path))
+	b, err := readSome(f.real(path))
 	switch {
 	case err == nil:
-		return string(b[:min(len(b), maxFile)]), true
+		return string(b), true
 	case !errors.Is(err, fs.ErrNotExist):
 		f.deny(path, err)
 	}
 	return "", false
+}
+
+// readSome reads a file up to maxFile.
+func readSome(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, maxFile))
 }
 
 // deny notes a file that is there and cannot be read.

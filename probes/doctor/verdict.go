@@ -3,6 +3,8 @@ package doctor
 import (
 	"fmt"
 	"strings"
+
+	"pgtlb/probes"
 )
 
 // verdict is the whole in one sentence, the worst first.
@@ -32,7 +34,7 @@ func verdict(s *Snapshot, e *Exam) string {
 		}
 	}
 	if n := e.others(told); n > 0 {
-		parts = append(parts, plural(n, "more finding")+" below")
+		parts = append(parts, probes.Plural(n, "more finding")+" below")
 	}
 	return strings.Join(parts, "; ")
 }
@@ -60,8 +62,14 @@ func (e *Exam) others(told map[string]bool) int {
 
 // headline says how the server stands with huge pages.
 func (s *Snapshot) headline(d demand) string {
+	if st := s.Pages.Start; s.Server == nil && st != nil && st.Fatal != "" {
+		return "the server's last start failed, and not for want of huge pages (see failed_start)"
+	}
 	if s.Server == nil && s.PlannedKB == 0 && d.need > 0 {
-		return fmt.Sprintf("the server DID NOT START on huge pages: %s of %s short, %s needed", plural(d.short(), "page"),
+		if d.short() == 0 {
+			return fmt.Sprintf("the server DID NOT START on huge pages; the pool has enough now, %s needed: start it again", number(d.need))
+		}
+		return fmt.Sprintf("the server DID NOT START on huge pages: %s of %s short, %s needed", probes.Plural(d.short(), "page"),
 			memory(uint64(d.pageKB)), number(d.need))
 	}
 	if s.Server == nil {
@@ -77,7 +85,8 @@ func (s *Snapshot) headline(d demand) string {
 		return fmt.Sprintf("huge_pages=%s, and which pages are in use is %s", h.Requested, h.Proof)
 	case h.FellBack():
 		text := fmt.Sprintf("huge_pages=try FELL BACK to %s", memory(uint64(s.inUseKB())))
-		switch p := s.pays(); {
+		waits := s.coming(d)
+		switch {
 		case s.sysV():
 			text += ": shared_memory_type is sysv, with which there are none"
 		case s.HostUnknown != "" && d.need > 0:
@@ -85,14 +94,20 @@ func (s *Snapshot) headline(d demand) string {
 		case s.HostUnknown == "" && len(s.Host.Pools) == 0:
 			text += ": this kernel has no huge pages"
 		case d.short() == 0 && s.cgroupPages(d) >= 0 && s.cgroupPages(d) < d.need:
-			text += fmt.Sprintf(": the pool would do, but the control group allows only %s of the %s needed", number(s.cgroupPages(d)), plural(d.need, "page"))
+			text += fmt.Sprintf(": the pool would do, but the control group allows only %s of the %s needed", number(s.cgroupPages(d)), probes.Plural(d.need, "page"))
 		case d.short() > 0 && s.HostUnknown == "":
-			text += fmt.Sprintf(": %s of %s short", plural(d.short(), "page"), memory(uint64(d.pageKB)))
-			if d.pool.Total == 0 && p.known && !p.pays {
+			text += fmt.Sprintf(": %s of %s short", probes.Plural(d.short(), "page"), memory(uint64(d.pageKB)))
+			if s.hardlyPays(d) {
 				text += ", and they would hardly pay here"
 			}
 		case d.need > 0 && d.hasPool:
-			text += ": the pool has enough now, a restart takes it"
+			text += ": the pool has enough now"
+			if !waits.any() {
+				text += ", a restart takes it"
+			}
+		}
+		if waits.any() {
+			text += ", " + waits.short()
 		}
 		return text
 	}

@@ -15,17 +15,9 @@ func number(n int) string { return probes.Number(float64(n)) }
 // number64 is number for 64 bits.
 func number64(n int64) string { return probes.Number(float64(n)) }
 
-// plural writes a number of things with its thousands apart: "2,109 pages".
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return number(n) + " " + thing + "s"
-}
-
 // pages writes a number of huge pages: "2,109 pages of 2 MB (4.12 GB)".
 func pages(n, pageKB int) string {
-	return fmt.Sprintf("%s of %s (%s)", plural(n, "page"), memory(uint64(pageKB)), memory(kBOf(n, pageKB)))
+	return fmt.Sprintf("%s of %s (%s)", probes.Plural(n, "page"), memory(uint64(pageKB)), memory(kBOf(n, pageKB)))
 }
 
 // kBOf is the size of a number of pages in kB.

@@ -63,8 +63,9 @@ type Hooks struct {
 	Ask func(context.Context, Gate) (int, error)
 }
 
-// grace is how long a step that was told to end may take for it.
-const grace = time.Minute
+// grace is how long a step that was told to end may take for it. It is longer than
+// the longest that a stand may not cut off, the restart of a server.
+const grace = 2 * time.Minute
 
 // mostFailures in a row end an experiment: what fails three times fails always.
 const mostFailures = 3
@@ -196,6 +197,8 @@ func (e *execution) step(ctx context.Context, s Step) error {
 		m.State, m.Why = Interrupted, "interrupted"
 	case errors.Is(context.Cause(limited), errHung):
 		m.State, m.Why = Hung, fmt.Sprintf("not done after %v: ended", e.j.Plan.Limit)
+	case errors.Is(err, ErrStop): // not the step failed: who goes on makes it
+		m.State, m.Why = Interrupted, err.Error()
 	default:
 		m.State, m.Why = Failed, err.Error()
 	}
@@ -225,6 +228,9 @@ var errHung = errors.New("hung")
 func (e *execution) make(ctx context.Context, s Step, m *Made) error {
 	e.report(s, "arranging", m.Started)
 	if err := bounded(ctx, func() error { return e.stand.Arrange(ctx, e.j.Plan, s) }); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil { // what may not be cut off was waited for
 		return err
 	}
 	e.report(s, "measuring", m.Started)

@@ -113,6 +113,15 @@ func create(t *testing.T, p Plan) (*Journal, string) {
 	return j, dir
 }
 
+// names are the runs of steps.
+func names(made []Made) []string {
+	var out []string
+	for _, m := range made {
+		out = append(out, m.Run)
+	}
+	return out
+}
+
 // again reads a journal from disk.
 func again(t *testing.T, dir string) *Journal {
 	t.Helper()
@@ -140,7 +149,7 @@ func TestExecuteMakesEveryStepInItsOrder(t *testing.T) {
 	if got.End == nil || got.End.Reason != "finished" || len(got.Left()) != 0 {
 		t.Errorf("%+v", got)
 	}
-	if a, c := got.Runs(0, false), got.Runs(1, false); !slices.Equal(a, []string{"run-1", "run-2", "run-3", "run-6", "run-7"}) ||
+	if a, c := names(got.Counting(0, false)), names(got.Counting(1, false)); !slices.Equal(a, []string{"run-1", "run-2", "run-3", "run-6", "run-7"}) ||
 		!slices.Equal(c, []string{"run-4", "run-5", "run-8"}) {
 		t.Errorf("%v %v", a, c)
 	}
@@ -207,7 +216,7 @@ func TestAnInterruptedExperimentGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	j = again(t, dir)
-	if len(j.Left()) != 0 || len(j.Runs(0, false)) != 4 || len(j.Runs(1, false)) != 2 {
+	if len(j.Left()) != 0 || len(names(j.Counting(0, false))) != 4 || len(names(j.Counting(1, false))) != 2 {
 		t.Errorf("%+v", j)
 	}
 }
@@ -265,7 +274,7 @@ func TestAHungStepIsEndedAndRepeatedOnlyWhenAskedFor(t *testing.T) {
 			if hung.State != Hung || hung.Why != "not done after 1m0s: ended" || hung.Ended.Sub(hung.Started) != time.Minute {
 				t.Errorf("%+v", hung)
 			}
-			without, with := j.Runs(1, false), j.Runs(1, true)
+			without, with := names(j.Counting(1, false)), names(j.Counting(1, true))
 			if len(without) != 1 || repeat && len(with) != 2 || !repeat && len(with) != 1 {
 				t.Errorf("repeat %v: %v %v", repeat, without, with)
 			}
@@ -320,6 +329,10 @@ func TestFailuresEndOnlyTheirStep(t *testing.T) {
 	if !errors.Is(err, ErrStop) || len(b.made) != 2 || !strings.Contains(again(t, dir).End.Reason, "the sessions have 4MB") {
 		t.Errorf("%v %v", err, b.made)
 	}
+	// Not the step failed: it is made when the experiment is gone on with.
+	if j := again(t, dir); j.Made[0].State != Interrupted || !strings.Contains(j.Made[0].Why, "the sessions have 4MB") || len(j.Left()) != 8 {
+		t.Errorf("%+v, %d left", j.Made, len(j.Left()))
+	}
 }
 
 func TestBadPlansAreRefused(t *testing.T) {
@@ -338,7 +351,7 @@ func TestBadPlansAreRefused(t *testing.T) {
 			t.Errorf("%s left %v", name, names)
 		}
 	}
-	if _, err := Open(t.TempDir(), "last"); !errors.Is(err, errNone) {
+	if _, err := Open(t.TempDir(), "last"); !errors.Is(err, ErrNone) {
 		t.Errorf("%v", err)
 	}
 }
@@ -357,4 +370,58 @@ func TestUnmade(t *testing.T) {
 	if failed, _ := j.Unmade(); len(failed) != 1 || failed[0].Step != steps[2] || !j.Repeated() {
 		t.Errorf("%+v", failed)
 	}
+}
+
+// What another pgtlb made between the reading and the lock is not made again.
+func TestGoOnReadsAgain(t *testing.T) {
+	j, dir := create(t, plan(1, "4kB", "2MB"))
+	if err := j.Close("interrupted"); err != nil {
+		t.Fatal(err)
+	}
+	early, other := again(t, dir), again(t, dir)
+	if err := other.GoOn(); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.add(Made{Step: other.Left()[0], State: Done, Run: "r"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(other.setPairs(2), other.Close("interrupted")); err != nil {
+		t.Fatal(err)
+	}
+	early.Plan.RepeatFailed = true
+	if err := early.GoOn(); err != nil {
+		t.Fatal(err)
+	}
+	if len(early.Made) != 1 || len(early.Left()) != 5 || early.Plan.Pairs != 2 || !early.Plan.RepeatFailed || early.End != nil {
+		t.Errorf("%+v", early)
+	}
+	if err := early.Close("finished"); err != nil {
+		t.Fatal(err)
+	}
+	name := early.Plan.Name
+	if got, err := Exact(dir, name); err != nil || got.Plan.Name != name {
+		t.Errorf("%v %+v", err, got)
+	}
+	for _, bad := range []string{name[:8], "last", "../" + folder + "/" + name, ""} {
+		if _, err := Exact(dir, bad); !errors.Is(err, ErrNone) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// What may not be cut off is waited for, and the step is not measured then.
+func TestNothingIsMeasuredOnceItIsEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j, dir := create(t, plan(1, "4kB", "2MB"))
+		ctx, cancel := context.WithCancel(t.Context())
+		b := &bench{t: t, arrange: func(context.Context, Step) error {
+			cancel()
+			time.Sleep(grace - time.Second)
+			return nil
+		}}
+		err := Execute(ctx, j, b, Hooks{})
+		if made := again(t, dir).Made; !errors.Is(err, context.Canceled) || len(b.made) != 1 || len(made) != 1 || made[0].State != Interrupted {
+			t.Errorf("%v %v %+v", err, b.made, made)
+		}
+	})
 }

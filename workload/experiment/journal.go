@@ -143,8 +143,8 @@ func Names(runs string) ([]string, error) {
 	return out, nil
 }
 
-// errNone says that no experiment has that name.
-var errNone = errors.New("there is no such experiment")
+// ErrNone says that no experiment has that name.
+var ErrNone = errors.New("there is no such experiment")
 
 // Open reads an experiment by its name, the beginning of one name, or "last".
 func Open(runs, name string) (*Journal, error) {
@@ -163,11 +163,23 @@ func Open(runs, name string) (*Journal, error) {
 	}
 	switch len(found) {
 	case 0:
-		return nil, fmt.Errorf("%q: %w", name, errNone)
+		return nil, fmt.Errorf("%q: %w", name, ErrNone)
 	case 1:
 		return read(filepath.Join(Dir(runs), found[0]+extension))
 	}
 	return nil, fmt.Errorf("%q could be any of %d experiments: %s …", name, len(found), strings.Join(found[:min(3, len(found))], ", "))
+}
+
+// Exact reads the experiment of this very name.
+func Exact(runs, name string) (*Journal, error) {
+	if name != filepath.Base(name) {
+		return nil, fmt.Errorf("%q: %w", name, ErrNone)
+	}
+	j, err := read(filepath.Join(Dir(runs), name+extension))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%q: %w", name, ErrNone)
+	}
+	return j, err
 }
 
 // read takes a journal; a last line that was cut by a crash is left out.
@@ -207,19 +219,25 @@ func (j *Journal) take(l line) {
 	}
 }
 
-// GoOn opens the journal for more steps. It refuses one that another pgtlb is at.
+// GoOn opens the journal for more steps. It refuses one that another pgtlb is at,
+// and reads it again: another may have been until now.
 func (j *Journal) GoOn() error {
 	f, err := os.OpenFile(j.path, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
 		return fmt.Errorf("going on with an experiment: %w", err)
 	}
-	if err := Lock(f); err != nil {
+	var now *Journal
+	if err = Lock(f); err == nil {
+		err = cutToLines(f)
+	}
+	if err == nil {
+		now, err = read(j.path)
+	}
+	if err != nil {
 		return errors.Join(fmt.Errorf("going on with experiment %s: %w", j.Plan.Name, err), f.Close())
 	}
-	if err := cutToLines(f); err != nil {
-		return errors.Join(fmt.Errorf("going on with experiment %s: %w", j.Plan.Name, err), f.Close())
-	}
-	j.file, j.End = f, nil
+	now.Plan.RepeatFailed = j.Plan.RepeatFailed // as it is wished now
+	j.Plan, j.Made, j.End, j.file = now.Plan, now.Made, nil, f
 	return nil
 }
 
@@ -313,13 +331,13 @@ func (j *Journal) failed() []Step {
 	return out
 }
 
-// Runs are the names of the runs of an arm that count, in the order of making;
+// Counting are the steps of an arm whose runs count, in the order of making;
 // withRepeats adds those that were made out of order.
-func (j *Journal) Runs(arm int, withRepeats bool) []string {
-	var out []string
+func (j *Journal) Counting(arm int, withRepeats bool) []Made {
+	var out []Made
 	for _, m := range j.Made {
 		if m.State == Done && m.Step.Arm == arm && m.Run != "" && (withRepeats || !m.Step.Repeat) {
-			out = append(out, m.Run)
+			out = append(out, m)
 		}
 	}
 	return out

@@ -33,6 +33,13 @@ func ParseOrder(s string) (Order, error) {
 // spread says what the machine does by itself.
 const Identical = 2
 
+// MostPairs is how many pairs an experiment may have, AutoPairs how many it gets at
+// most where the number comes from the noise floor and not from a person.
+const (
+	MostPairs = 200
+	AutoPairs = 30
+)
+
 // Plan is an experiment as it is to be made.
 type Plan struct {
 	Name    string    `json:"name"` // "20261130-141205-huge_pages"
@@ -53,6 +60,9 @@ type Plan struct {
 	Limit time.Duration `json:"limit_ns"`
 	// RepeatFailed makes failed steps again at the end.
 	RepeatFailed bool `json:"repeat_failed,omitempty"`
+	// System is the system identifier of a server that pgtlb did not make; empty for a
+	// lab, and where the user may not ask for it.
+	System string `json:"system,omitempty"`
 	// Arguments are the command line that began it, for going on and for repeating.
 	Arguments []string `json:"arguments"`
 }
@@ -62,16 +72,16 @@ func ParseVary(s string) (factor string, values []string, err error) {
 	factor, list, ok := strings.Cut(s, "=")
 	factor = strings.TrimSpace(factor)
 	if !ok || factor == "" {
-		return "", nil, fmt.Errorf("--vary %q: write a setting and its values, as in huge_pages=4kB,2MB", s)
+		return "", nil, fmt.Errorf("--vary %s: write a setting and its values, as in huge_pages=4kB,2MB", factor)
 	}
 	for v := range strings.SplitSeq(list, ",") {
 		values = append(values, strings.TrimSpace(v))
 	}
 	switch {
 	case slices.Contains(values, ""):
-		return "", nil, fmt.Errorf("--vary %q: a value is empty", s)
+		return "", nil, fmt.Errorf("--vary %s: a value is empty", factor)
 	case len(values) < 2:
-		return "", nil, fmt.Errorf("--vary %q: name at least two values; the same one twice is an A/A experiment", s)
+		return "", nil, fmt.Errorf("--vary %s: name at least two values; the same one twice is an A/A experiment", factor)
 	}
 	return factor, values, nil
 }

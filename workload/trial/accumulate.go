@@ -160,8 +160,30 @@ func (a *Accumulator) Summary() *Summary {
 			s.Figures[probes.Key{ID: probes.TPS, Label: k.Label}] = f
 		}
 	}
+	s.perTransaction()
 	a.latencies(s)
 	return s
+}
+
+// perTransaction divides the rates over the window: the intervals that lack a figure
+// per transaction, since the two probes were read too far apart in them, have their
+// part in it too.
+func (s *Summary) perTransaction() {
+	for _, d := range probes.PerTransactions() {
+		k := probes.Key{ID: d.ID}
+		was, there := s.Figures[k]
+		if !there || !was.OK() {
+			continue
+		}
+		count, done := s.Get(d.Counter), s.Get(probes.TPS)
+		if !done.OK() {
+			done = s.Get(probes.ServerTPS)
+		}
+		if count.OK() && done.OK() && done.Value > 0 {
+			was.Value = d.Factor * count.Value / done.Value
+			s.Figures[k] = was
+		}
+	}
 }
 
 // whole makes the figure of all loads from those of each: in an interval in

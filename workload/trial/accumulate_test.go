@@ -114,3 +114,22 @@ func TestAccumulatorAgreesWithItselfAtEveryTick(t *testing.T) {
 		t.Errorf("an earlier summary changed: %d latencies", early.Latency[""].Count())
 	}
 }
+
+// Over a window a figure per transaction is that of the rates: an interval without
+// one, here the first, in which no transaction ended, has its part in it.
+func TestPerTransactionIsThatOfTheRates(t *testing.T) {
+	frame := func(faults, done float64) probes.Frame {
+		f := probes.Frame{Elapsed: time.Second, Values: map[probes.Key]probes.Value{
+			{ID: probes.ServerPageFaults}:       {V: faults, Delta: faults},
+			{ID: probes.Transactions}:           {V: done, Delta: done},
+			{ID: probes.TPS}:                    {V: done, Delta: done},
+			{ID: probes.ServerPageFaultsPerTxn}: {Missing: "no transaction ended in this interval"},
+		}}
+		if done > 0 {
+			f.Values[probes.Key{ID: probes.ServerPageFaultsPerTxn}] = probes.Value{V: faults / done}
+		}
+		return f
+	}
+	s := Summarize([]probes.Frame{frame(900, 0), frame(100, 500), frame(100, 500)})
+	near(t, "faults per transaction", s.Get(probes.ServerPageFaultsPerTxn).Value, 1.1)
+}

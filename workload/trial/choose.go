@@ -136,11 +136,14 @@ func armNames(arms []ArmRuns) []string {
 // experiment reads the runs of an experiment; none where no run is of one by that
 // name.
 func (s *Store) experiment(name string) ([]ArmRuns, error) {
-	if j, err := experiment.Open(s.dir, name); err == nil && j.Plan.Name == name {
+	j, err := experiment.Exact(s.dir, name)
+	if err == nil {
 		// Its journal knows which runs were made well and in their turn.
-		if arms, err := s.journalArms(j, false); err == nil {
-			return slices.DeleteFunc(arms, func(a ArmRuns) bool { return len(a.Runs) == 0 }), nil
-		}
+		arms, err := s.journalArms(j, false)
+		return slices.DeleteFunc(arms, func(a ArmRuns) bool { return len(a.Runs) == 0 }), err
+	}
+	if !errors.Is(err, experiment.ErrNone) {
+		return nil, err
 	}
 	list, err := s.List()
 	if err != nil {

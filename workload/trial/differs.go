@@ -62,7 +62,9 @@ func surroundings(base, cand Meta) []string {
 	for _, k := range keys(base.Host.THP, cand.Host.THP) {
 		d.text("THP "+k, base.Host.THP[k], cand.Host.THP[k])
 	}
-	if base.Pages == cand.Pages {
+	// Within an experiment the pools change by what it reserves, and by what others on
+	// the machine do; neither is another setting of the runs.
+	if base.Pages == cand.Pages && !sameExperiment(base, cand) {
 		d.text("huge page pools", pools(base.Host.Pools), pools(cand.Host.Pools))
 	}
 	d.text("server version", base.Server.Version, cand.Server.Version)
@@ -76,6 +78,11 @@ func surroundings(base, cand Meta) []string {
 	}
 	d.text("the time between samples", base.Interval, cand.Interval)
 	return d
+}
+
+// sameExperiment tells whether two runs are steps of one experiment.
+func sameExperiment(a, b Meta) bool {
+	return a.Step != nil && b.Step != nil && a.Step.Experiment == b.Step.Experiment
 }
 
 // differences collects "what a against b".

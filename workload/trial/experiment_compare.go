@@ -2,6 +2,7 @@ package trial
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"pgtlb/workload/experiment"
 )
@@ -23,8 +24,8 @@ func (s *Store) journalArms(j *experiment.Journal, withRepeats bool) ([]ArmRuns,
 	arms := make([]ArmRuns, len(j.Plan.Values))
 	for i, name := range j.Plan.Arms() {
 		arms[i].Name = name
-		for _, run := range j.Runs(i, withRepeats) {
-			r, err := s.Load(run)
+		for _, m := range j.Counting(i, withRepeats) {
+			r, err := s.runOf(j, m)
 			if err != nil {
 				return nil, fmt.Errorf("reading the runs of experiment %s: %w", j.Plan.Name, err)
 			}
@@ -32,4 +33,28 @@ func (s *Store) journalArms(j *experiment.Journal, withRepeats bool) ([]ArmRuns,
 		}
 	}
 	return arms, nil
+}
+
+// runOf reads the run of a step: the file of its name or, where that has another name
+// now, the one that was recorded under it. No other run is taken for it.
+func (s *Store) runOf(j *experiment.Journal, m experiment.Made) (*Run, error) {
+	of := func(step *StepMeta) bool {
+		return step != nil && step.Experiment == j.Plan.Name && step.Position == m.Step.Position && step.OutOfOrder == m.Step.Repeat
+	}
+	if path := s.path(m.Run); m.Run == filepath.Base(m.Run) && isFile(path) {
+		r, err := Read(path)
+		if err != nil || of(r.Meta.Step) {
+			return r, err
+		}
+	}
+	list, err := s.List()
+	if err != nil {
+		return nil, err
+	}
+	for _, info := range list {
+		if info.Recorded == m.Run && of(info.Step) {
+			return Read(info.Path)
+		}
+	}
+	return nil, fmt.Errorf("there is no run %s of its step %d in %s", m.Run, m.Step.Position, s.dir)
 }

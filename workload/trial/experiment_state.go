@@ -13,6 +13,8 @@ type ExperimentOptions struct {
 	// on with, not yet opened for more steps; its plan counts then.
 	Plan   experiment.Plan
 	Resume *experiment.Journal
+	// MostPairs is the most that the gate may be answered with; 0 is what is planned.
+	MostPairs int
 	// Measure is the length of the measured part of each step; 0 is the load's own.
 	Measure time.Duration
 	WarmUp  WarmUp
@@ -23,6 +25,9 @@ type ExperimentOptions struct {
 	// RestartCmd is the shell command that restarts a server that pgtlb did not make.
 	RestartCmd string
 }
+
+// most is how many pairs the experiment may get.
+func (o *ExperimentOptions) most() int { return max(o.MostPairs, o.Plan.Pairs) }
 
 // ExperimentState is where the experiment of a session stands, or how it ended.
 type ExperimentState struct {
@@ -37,6 +42,9 @@ type ExperimentState struct {
 	// Result holds the arms against each other once it is over; nil while too little
 	// was made to be compared.
 	Result *Comparison
+	// WithRepeats is Result with the steps that were repeated out of order; nil where
+	// there are none.
+	WithRepeats *Comparison
 	// Over is set once all is made or it has ended otherwise, and all is put back.
 	Over bool
 	// Interrupted tells that it was ended before its time; what was made is kept.

@@ -79,6 +79,9 @@ func (b *lookout) stop(ctx context.Context) {
 		b.cancel()
 	}
 	b.wg.Wait()
+	if b.conn != nil && b.conn.IsClosed() {
+		b.connErr = errors.New("the run ended while the server was being asked")
+	}
 	if b.looks == 0 { // a short run on a busy machine: late is better than never
 		b.look(ctx)
 	}
@@ -165,9 +168,7 @@ func (b *lookout) run(ctx context.Context) {
 	for {
 		out := Background{At: time.Now()}
 		out.Command = commandOutcome(ctx, b.command)
-		if ctx.Err() == nil {
-			b.append(out)
-		}
+		b.append(out) // stop waits for it
 		select {
 		case <-ctx.Done():
 			return
@@ -186,6 +187,8 @@ func commandOutcome(ctx context.Context, command string) *CommandOutcome {
 	var code interface{ ExitCode() int }
 	switch {
 	case err == nil:
+	case ctx.Err() != nil:
+		out.Exit, out.Error = -1, "the run ended before it"
 	case bounded.Err() != nil:
 		out.Exit, out.Error = -1, "ended after "+commandPatience.String()
 	case errors.As(err, &code) && code.ExitCode() >= 0:

@@ -44,7 +44,7 @@ func (s *Session) startExperiment(ctx context.Context, l *load, o ExperimentOpti
 	}
 	s.st.Experiment = &ExperimentState{Checking: true, Progress: experiment.Progress{Plan: o.Plan}}
 	working, cancel := context.WithCancel(ctx)
-	x := &experimenting{stand: &stand{s: s, o: o, load: l}, cancel: cancel, done: make(chan struct{}), answer: make(chan int, 1)}
+	x := &experimenting{stand: &stand{s: s, o: o, load: l, turn: make(chan struct{}, 1)}, cancel: cancel, done: make(chan struct{}), answer: make(chan int, 1)}
 	if err := s.mayExperiment(l, o.Measure); err != nil {
 		cancel()
 		s.experimentOver(nil, err)
@@ -117,8 +117,13 @@ func (s *Session) makeExperiment(ctx context.Context, x *experimenting) (err, un
 		e.Detail = "putting the server back"
 	})
 	undone = x.stand.putBack(context.WithoutCancel(ctx))
-	if c, cerr := CompareExperiment(s.o.Store, j, j.Plan.RepeatFailed); cerr == nil {
+	if c, cerr := CompareExperiment(s.o.Store, j, false); cerr == nil {
 		s.showExperiment(func(e *ExperimentState) { e.Result = &c })
+	}
+	if j.Repeated() {
+		if c, cerr := CompareExperiment(s.o.Store, j, true); cerr == nil {
+			s.showExperiment(func(e *ExperimentState) { e.WithRepeats = &c })
+		}
 	}
 	return err, undone
 }
@@ -139,7 +144,8 @@ func (s *Session) experimentOver(undone, err error) {
 		s.ready()
 	}
 	if s.cluster != nil && !s.cluster.Running() && !s.ending {
-		s.lost(err, s.serverLog(err))
+		why := cmp.Or(err, s.cluster.Err(), errors.New("the lab's server does not run any more"))
+		s.lost(why, s.serverLog(why))
 	}
 }
 
@@ -170,7 +176,7 @@ func (s *Session) gate(ctx context.Context, x *experimenting, g experiment.Gate)
 	s.showExperiment(func(e *ExperimentState) { e.Gate = &g })
 	select {
 	case pairs = <-x.answer:
-		return pairs, nil
+		return min(pairs, x.stand.o.most()), nil // no more than was asked for
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}

@@ -166,9 +166,21 @@ func TestLedger(t *testing.T) {
 	if err := os.MkdirAll(experiment.Dir(runs), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	l, err := newLedger(ctx, conn, "one", "restart it", []string{"cluster_name", "work_mem"})
-	if err != nil || l.open(runs) != nil {
+	arms := map[string][]string{"cluster_name": {"other"}, "work_mem": {"7MB"}}
+	l, err := newLedger(ctx, conn, "one", "restart it", arms)
+	if err != nil || l.begin(ctx, conn, runs) != nil {
 		t.Fatal(err)
+	}
+	// Whatever another experiment is called, on this server it does not begin.
+	two, err := newLedger(ctx, conn, "two", "", arms)
+	if err == nil {
+		err = two.begin(ctx, conn, runs)
+	}
+	if err == nil || !strings.Contains(err.Error(), "another experiment has changed this server: one") {
+		t.Errorf("two at once: %v", err)
+	}
+	if paths, _ := ledgers(runs); len(paths) != 1 {
+		t.Errorf("left: %v", paths)
 	}
 	if again := (&ledger{Experiment: "one"}).open(runs); again == nil {
 		t.Error("a ledger takes the place of another one")

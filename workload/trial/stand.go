@@ -28,6 +28,11 @@ type stand struct {
 	before  lab.Pages
 	changed bool    // the server has, or may have, a value of the experiment
 	ledger  *ledger // of what was changed on a server that pgtlb did not make
+	system  string  // identifies such a server; empty where that is not known
+
+	// turn has room for one: who arranges, measures or puts back is in it. A step that
+	// was left behind keeps it.
+	turn chan struct{}
 
 	mu   sync.Mutex // guards the rest
 	step *StepMeta  // the one being made; nil before the first
@@ -70,16 +75,37 @@ type arm struct {
 // journal begins the experiment's journal, or opens the one that is gone on with.
 func (x *stand) journal() (*experiment.Journal, error) {
 	if j := x.o.Resume; j != nil {
-		return j, j.GoOn()
+		if err := j.GoOn(); err != nil {
+			return nil, err
+		}
+		x.o.Plan = j.Plan
+		return j, nil
 	}
+	x.o.Plan.System = x.system
 	if x.o.Plan.Arguments == nil {
 		x.s.query(func() { x.o.Plan.Arguments = x.arguments() })
 	}
 	return experiment.Create(x.s.o.Store.Dir(), x.o.Plan)
 }
 
+// enter waits for the turn; false where ctx ends first.
+func (x *stand) enter(ctx context.Context) bool {
+	select {
+	case x.turn <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (x *stand) leave() { <-x.turn }
+
 // Arrange implements experiment.Stand.
 func (x *stand) Arrange(ctx context.Context, p experiment.Plan, step experiment.Step) error {
+	if !x.enter(ctx) {
+		return ctx.Err()
+	}
+	defer x.leave()
 	a := &x.arms[step.Arm]
 	x.begin(p, step, a)
 	switch x.way {

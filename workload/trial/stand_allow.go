@@ -22,8 +22,18 @@ func (x *stand) prepareServer(ctx context.Context, conn *pgx.Conn) error {
 	if x.way == byRestart && x.o.RestartCmd == "" {
 		return fmt.Errorf("%s %w", x.setting.Name, errNoRestart)
 	}
+	var err error
+	if x.system, err = systemOf(ctx, conn); err != nil && x.way != bySession {
+		return err // else only the change of an address goes unnoticed
+	}
+	if j := x.o.Resume; j != nil && j.Plan.System != "" && x.system != "" && j.Plan.System != x.system {
+		return fmt.Errorf("experiment %s was begun on another server: this one has system identifier %s, that one %s", j.Plan.Name, x.system, j.Plan.System)
+	}
 	if x.way != bySession {
 		if err := x.mayAlter(ctx, conn); err != nil {
+			return err
+		}
+		if err := x.mayBegin(ctx, conn); err != nil {
 			return err
 		}
 	}
@@ -56,8 +66,25 @@ func (x *stand) prepareServer(ctx context.Context, conn *pgx.Conn) error {
 func (x *stand) tells(cut string) []string {
 	p := x.o.Plan
 	steps := len(p.Steps())
+	full := p
+	full.Pairs = x.o.most()
+	most, why := len(full.Steps()), []string{}
+	if full.Pairs > p.Pairs {
+		why = append(why, fmt.Sprintf("up to %d pairs where the identical runs say that it takes more", full.Pairs))
+	}
+	if p.RepeatFailed {
+		most *= 2
+		why = append(why, "each failed step is made once more")
+	}
 	lines := []string{fmt.Sprintf("experiment: %s = %s, %s and %s in %d steps", p.Factor, strings.Join(p.Values, ", "),
 		probes.Plural(experiment.Identical, "identical run"), probes.Plural(p.Pairs, "pair"), steps)}
+	if most > steps {
+		lines = append(lines, fmt.Sprintf("at most: %d steps; %s", most, strings.Join(why, ", and ")))
+	}
+	restarts := fmt.Sprintf("restarts: %d", steps+1)
+	if most > steps {
+		restarts += fmt.Sprintf(" as planned and %d at most", most+1)
+	}
 	switch x.way {
 	case bySession:
 		return append(lines, "changes: nothing on the server; the load's own sessions get the value")
@@ -67,8 +94,24 @@ func (x *stand) tells(cut string) []string {
 	}
 	return append(lines,
 		fmt.Sprintf("changes: ALTER SYSTEM SET %s before each step; put back at the end", strings.Join(x.names(), ", ")),
-		fmt.Sprintf("restarts: %d, one before each step and one at the end, by: %s", steps+1, probes.Clean(x.o.RestartCmd)),
+		fmt.Sprintf("%s, one before each step and one at the end, by: %s", restarts, probes.Clean(x.o.RestartCmd)),
 		"each restart cuts off "+cut)
+}
+
+// mayBegin puts back what a crashed experiment left, and refuses where another one has
+// changed this server.
+func (x *stand) mayBegin(ctx context.Context, conn *pgx.Conn) error {
+	runs := x.s.o.Store.Dir()
+	if changedBy(runs, x.system, "") == nil {
+		return nil
+	}
+	lines, err := UndoLeftovers(ctx, runs, conn.Config())
+	x.s.post(func() {
+		for _, l := range lines {
+			x.s.notify(false, probes.Clean(l))
+		}
+	})
+	return errors.Join(err, changedBy(runs, x.system, ""))
 }
 
 // mayAlter refuses where ALTER SYSTEM would be refused, or would have no effect.

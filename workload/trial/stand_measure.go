@@ -16,6 +16,10 @@ const stepEndPatience = 20 * time.Second
 
 // Measure implements experiment.Stand. Its figure is the TPS of the measured part.
 func (x *stand) Measure(ctx context.Context, _ experiment.Plan, _ experiment.Step) (run string, primary float64, err error) {
+	if !x.enter(ctx) {
+		return "", 0, ctx.Err()
+	}
+	defer x.leave()
 	d, err := x.start(ctx)
 	if err != nil {
 		return "", 0, err

@@ -26,6 +26,9 @@ func (x *stand) prepare(ctx context.Context) error {
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	factor := x.o.Plan.Factor
+	if probes.IsSecret(factor, strings.Join(x.o.Plan.Values, " ")) {
+		return fmt.Errorf("--vary %s: it may hold a password or a key, and an experiment writes its values into files and reports", factor)
+	}
 	if x.setting, err = readSetting(ctx, conn, factor); err != nil {
 		return fmt.Errorf("--vary %w", err)
 	}

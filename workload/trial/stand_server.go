@@ -18,8 +18,10 @@ import (
 
 // How long a server may take until it has a new value in force.
 const (
-	reloadPatience  = 10 * time.Second
-	restartPatience = 2 * time.Minute
+	reloadPatience = 10 * time.Second
+	// restartPatience bounds a restart, which nothing cuts off: it must be less than
+	// an ended step has.
+	restartPatience = 90 * time.Second
 	serverPoll      = 100 * time.Millisecond
 )
 
@@ -33,9 +35,12 @@ func (x *stand) restart(ctx context.Context, p experiment.Plan, a *arm) error {
 	x.changed = true
 	var err error
 	if x.s.o.Mode == InLab {
-		if err = x.s.restartLab(ctx, x.s.cluster, x.change(a)); err != nil && !x.s.cluster.Running() {
+		// A restart that is cut off in the middle leaves the server stopped.
+		whole, cancel := context.WithTimeout(context.WithoutCancel(ctx), restartPatience)
+		if err = x.s.restartLab(whole, x.s.cluster, x.change(a)); err != nil && !x.s.cluster.Running() {
 			err = fmt.Errorf("%w: %w", experiment.ErrStop, err)
 		}
+		cancel()
 	} else if err = x.alter(ctx, p.Name, a.set); err == nil {
 		err = x.restartByCommand(ctx)
 	}
@@ -108,9 +113,9 @@ func (x *stand) alter(ctx context.Context, name string, set map[string]string) e
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	if x.ledger == nil && x.s.o.Mode != InLab {
-		l, err := newLedger(ctx, conn, name, x.o.RestartCmd, x.names())
+		l, err := newLedger(ctx, conn, name, x.o.RestartCmd, x.values())
 		if err == nil {
-			err = l.open(x.s.o.Store.Dir())
+			err = l.begin(ctx, conn, x.s.o.Store.Dir())
 		}
 		if err != nil {
 			return fmt.Errorf("%w: nothing was changed: %w", experiment.ErrStop, err)
@@ -137,39 +142,48 @@ func (x *stand) alter(ctx context.Context, name string, set map[string]string) e
 }
 
 // names are the settings that the arms change.
-func (x *stand) names() []string {
-	all := map[string]string{}
+func (x *stand) names() []string { return slices.Sorted(maps.Keys(x.values())) }
+
+// values are what the arms give each of these settings.
+func (x *stand) values() map[string][]string {
+	all := map[string][]string{}
 	for _, a := range x.arms {
-		maps.Copy(all, a.set)
+		for name, value := range a.set {
+			if !slices.Contains(all[name], value) {
+				all[name] = append(all[name], value)
+			}
+		}
 	}
-	return slices.Sorted(maps.Keys(all))
+	return all
 }
 
 // alterSystem sets a setting in postgresql.auto.conf; nil takes it out.
 func alterSystem(ctx context.Context, conn *pgx.Conn, name string, value *string) error {
-	sql := "ALTER SYSTEM RESET " + settingIdentifier(name)
-	if value != nil {
-		sql = "ALTER SYSTEM SET " + settingIdentifier(name) + " = " + literal(*value)
+	sql, err := alterSQL(name, value)
+	if err != nil {
+		return err
 	}
 	if _, err := conn.Exec(ctx, sql); err != nil {
-		return fmt.Errorf("%s: %w", sql, err)
+		return fmt.Errorf("changing %s with ALTER SYSTEM: %w", name, err)
 	}
 	return nil
+}
+
+// alterSQL is the statement of alterSystem.
+func alterSQL(name string, value *string) (string, error) {
+	if value == nil {
+		return "ALTER SYSTEM RESET " + settingIdentifier(name), nil
+	}
+	literal, ok := probes.SettingLiteral(name, *value)
+	if !ok {
+		return "", fmt.Errorf("ALTER SYSTEM cannot give %s that value: it is an empty list, or none", name)
+	}
+	return "ALTER SYSTEM SET " + settingIdentifier(name) + " = " + literal, nil
 }
 
 // settingIdentifier quotes the name of a setting, whose parts a dot divides.
 func settingIdentifier(name string) string {
 	return pgx.Identifier(strings.Split(name, ".")).Sanitize()
-}
-
-// literal quotes a text so that it is the same whatever standard_conforming_strings
-// is.
-func literal(s string) string {
-	quoted := "'" + strings.ReplaceAll(s, "'", "''") + "'"
-	if strings.Contains(s, `\`) {
-		return "E" + strings.ReplaceAll(quoted, `\`, `\\`)
-	}
-	return quoted
 }
 
 func reloadConf(ctx context.Context, conn *pgx.Conn) error {
@@ -238,9 +252,19 @@ func startOf(ctx context.Context, connect func(context.Context) (*pgx.Conn, erro
 	return at, nil
 }
 
+// errBusyStep says why nothing was put back.
+var errBusyStep = errors.New("the last step has not ended yet, so nothing could be put back: once pgtlb has ended, the next pgtlb experiment on this server does that")
+
 // putBack gives the server the values that it had before. A lab that the
-// experiment had to itself is thrown away instead.
+// experiment had to itself is thrown away instead. A step that was left behind may
+// still change the server: it is waited for.
 func (x *stand) putBack(ctx context.Context) error {
+	bounded, cancel := context.WithTimeout(ctx, restartPatience)
+	defer cancel()
+	if !x.enter(bounded) {
+		return errBusyStep
+	}
+	defer x.leave()
 	if !x.changed {
 		return nil
 	}
@@ -252,7 +276,10 @@ func (x *stand) putBack(ctx context.Context) error {
 	}
 	conn, err := x.reach(ctx)
 	if err == nil {
-		err = x.ledger.undo(ctx, conn)
+		var others []string
+		if others, err = x.ledger.undo(ctx, conn); err == nil && len(others) > 0 {
+			x.s.post(func() { x.s.notify(true, leftAlone(others)) })
+		}
 		_ = conn.Close(ctx)
 	}
 	if err != nil {
@@ -281,15 +308,17 @@ func (x *stand) reach(ctx context.Context) (*pgx.Conn, error) {
 // putLabBack is for the screen, where the lab goes on.
 func (x *stand) putLabBack(ctx context.Context) error {
 	over := false
-	x.s.query(func() { over = x.s.ending || x.s.o.Experiment != nil })
-	if over || !x.s.cluster.Running() {
+	x.s.query(func() { over = x.s.ending || x.s.o.Experiment != nil || x.s.st.Phase == Lost })
+	if over {
 		return nil
 	}
 	if x.way == byReload {
 		return x.putLabSettingBack(ctx)
 	}
 	x.s.query(func() { x.s.st.Phase = Changing; x.s.steps.plan("stop", "start", "connect") })
-	return x.s.restartLab(ctx, x.s.cluster, lab.Change{Pages: x.before})
+	bounded, cancel := context.WithTimeout(ctx, restartPatience)
+	defer cancel()
+	return x.s.restartLab(bounded, x.s.cluster, lab.Change{Pages: x.before})
 }
 
 func (x *stand) putLabSettingBack(ctx context.Context) error {
