@@ -17,6 +17,7 @@ import (
 	"pgtlb/workload/experiment"
 	"pgtlb/workload/script"
 	"pgtlb/workload/trial"
+	"pgtlb/workload/verdict"
 )
 
 // experimentFlags are the flags of pgtlb experiment.
@@ -102,7 +103,7 @@ func (e *experimentFlags) addFlags(cmd *cobra.Command) {
 	f.IntVarP(&e.jobs, "jobs", "j", 0, "threads that drive the clients (default: half of the CPUs)")
 	f.StringVarP(&e.protocol, "protocol", "M", "", "protocol: simple, extended or prepared (default: the scenario's own)")
 	f.Float64VarP(&e.rate, "rate", "R", 0, "transactions per second of all clients; 0 is as many as they can")
-	f.StringVar(&e.pairs, "pairs", strconv.Itoa(defaultPairs), "runs of each value, or auto for as many as --detect takes, 30 at most")
+	f.StringVar(&e.pairs, "pairs", strconv.Itoa(defaultPairs), "runs of each value, or auto for as many as --detect takes, 30 at most (with more than two values the default is the fewest that can show a difference)")
 	f.DurationVar(&e.measure, "measure", 25*time.Second, "length of the measured part of each step")
 	f.DurationVar(&e.settle, "settle", 2*time.Second, "pause between reading the data in and connecting the clients")
 	f.StringVar(&e.order, "order", string(experiment.ABBA), "abba: turn the order around from pair to pair; random: draw it")
@@ -142,7 +143,7 @@ func (e *experimentFlags) plan(a *app) (experiment.Plan, error) {
 	if p.Margin, err = percent(e.margin); err != nil {
 		return p, fmt.Errorf("--margin %w", err)
 	}
-	if p.Pairs = defaultPairs; e.pairs != "auto" {
+	if p.Pairs = verdict.FewestPairs(len(p.Values) - 1); e.pairs != "auto" && (e.pairs != strconv.Itoa(defaultPairs) || e.flags.Changed("pairs")) {
 		if p.Pairs, err = strconv.Atoi(e.pairs); err != nil || p.Pairs < 1 || p.Pairs > experiment.MostPairs {
 			return p, fmt.Errorf("--pairs %s: write a number from 1 to %d, or auto", e.pairs, experiment.MostPairs)
 		}

@@ -30,7 +30,7 @@ var allowed = map[string][]string{
 	"workload/trial":      {"probes", "probes/doctor", "workload/verdict", "workload/experiment", "workload", "workload/script", "workload/lab"},
 	"workload/calibrate":  {"probes", "workload", "workload/script", "workload/wire", "workload/lab", "workload/trial"},
 	"tui":                 {"probes", "probes/doctor", "workload/experiment", "workload", "workload/trial"},
-	"cmd/pgtlb":           {"probes", "probes/doctor", "workload/experiment", "workload", "workload/script", "workload/lab", "workload/trial", "workload/calibrate", "tui"},
+	"cmd/pgtlb":           {"probes", "probes/doctor", "workload/verdict", "workload/experiment", "workload", "workload/script", "workload/lab", "workload/trial", "workload/calibrate", "tui"},
 }
 
 // forbidden lists packages of others that a room must not use.

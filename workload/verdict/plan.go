@@ -9,6 +9,16 @@ import (
 // 2 / 2^6 = 0.031.
 const fewestPairs = 6
 
+// FewestPairs is the number of pairs from which on one of several candidates can
+// give an adjusted p of at most 0.05: twice as many candidates take one pair more.
+func FewestPairs(candidates int) int {
+	n := fewestPairs
+	for p := 2 / math.Pow(2, float64(n)); p*float64(candidates) > 0.05; p /= 2 {
+		n++
+	}
+	return n
+}
+
 // Spread is the noise floor of identical runs, (most - least) / median; ok is false
 // for fewer than two runs or values that are not positive.
 func Spread(runs []float64) (spread float64, ok bool) {

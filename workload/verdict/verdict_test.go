@@ -359,3 +359,12 @@ func TestTwoModesNeedSixRuns(t *testing.T) {
 		t.Error("of six runs")
 	}
 }
+
+// Six pairs give 2/64 = 0.031 for one candidate; two need 2/128, four 2/256 or less.
+func TestFewestPairs(t *testing.T) {
+	for candidates, want := range map[int]int{1: 6, 2: 7, 3: 7, 4: 8, 6: 8, 7: 9} {
+		if got := FewestPairs(candidates); got != want {
+			t.Errorf("%d candidates: %d pairs, want %d", candidates, got, want)
+		}
+	}
+}
