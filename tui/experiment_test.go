@@ -45,7 +45,7 @@ func experimentGoldens() []golden {
 	hidden := demoExperiment(2)
 	hidden.Gate = &experiment.Gate{Identical: []float64{44263, 54710}, Spread: 0.211, Floor: 0.61, Pairs: 161, Planned: 6, Hidden: true, Detect: 0.03, Block: 82 * time.Second}
 	many := demoExperiment(2)
-	many.Gate = &experiment.Gate{Identical: []float64{53263, 54710}, Spread: 0.0268, Floor: 0.061, Pairs: 41, Planned: 6, Detect: 0.03, Block: 82 * time.Second}
+	many.Gate = &experiment.Gate{Identical: []float64{54263, 54710}, Spread: 0.0082, Floor: 0.0185, Pairs: 41, Cautious: 120, Planned: 6, Detect: 0.03, Block: 82 * time.Second}
 	early := demoExperiment(2)
 	early.Over = true
 	repeats := demoExperiment(14)
