@@ -103,6 +103,9 @@ func TestForecastOfMemory(t *testing.T) {
 // TestForecastIsNotMadeFromNoise: neither noise around a level nor a level that
 // wanders by chance may give a time in more than a few of 100 windows.
 func TestForecastIsNotMadeFromNoise(t *testing.T) {
+	if testing.Short() {
+		t.Skip("need: more time than -short leaves")
+	}
 	const windows = 2000
 	r := rand.New(rand.NewPCG(1, 2))
 	for name, c := range map[string]struct {

@@ -157,6 +157,9 @@ func TestStaleRows(t *testing.T) {
 // Half an hour of watching sessions that come and go: descriptors and live
 // memory stay what they are.
 func TestWatchingDoesNotGrow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("need: more time than -short leaves")
+	}
 	if _, err := os.Stat("/proc/self/fd"); err != nil {
 		t.Skip("need: /proc of a Linux kernel")
 	}

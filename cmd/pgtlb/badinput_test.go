@@ -44,7 +44,7 @@ func TestBadInput(t *testing.T) {
 		"bench without lab":        {[]string{"bench", "point-select"}, []string{"--lab"}},
 		"unknown verb":             {[]string{"wach"}, []string{"wach"}},
 		"unknown flag":             {[]string{"lab", "--row", "5"}, []string{"--row"}},
-		"unknown scope":            {with("--scope", "galaxy"), []string{"galaxy", "system or server"}},
+		"unknown scope":            {with("--scope", "galaxy"), []string{"galaxy", "system, cgroup or server"}},
 		"no such run":              {[]string{"report", "none-such"}, []string{"none-such"}},
 		"no runs yet":              {[]string{"report", "last"}, []string{"no runs"}},
 		"no baseline yet":          {[]string{"report", "baseline"}, []string{"baseline"}},

@@ -98,7 +98,7 @@ func TestExperimentInALab(t *testing.T) {
 		t.Run(vary, func(t *testing.T) {
 			box := newSandbox(t)
 			got := box.run(inLab(t, vary)...)
-			if got.code != exitDone || !strings.Contains(got.err, "noise floor so far") || !strings.Contains(got.err, "step  4 of 4") ||
+			if got.code != exitDone || !strings.Contains(got.err, "2 identical runs (") || !strings.Contains(got.err, "step  4 of 4") ||
 				!strings.Contains(got.err, "going on with the 1 pair") || strings.Count(got.err, "step  1 of 4") != 1 {
 				t.Fatalf("exit code %d\n%s%s", got.code, got.err, got.out)
 			}
@@ -125,6 +125,7 @@ func TestExperimentRefusals(t *testing.T) {
 		{inLab(t, "work_mem=4MB,8MB", "--detect", "much"), "--detect much"},
 		{inLab(t, "work_mem=4MB,8MB", "--restart-cmd", "true"), "--restart-cmd"},
 		{inLab(t, "shared_buffers=64MB,7TB"), "--vary shared_buffers=7TB"},
+		{inLab(t, "work_mem=4MB,4096kB"), "4MB and 4096kB are the same value of work_mem"},
 	} {
 		got := box.run(c.args...)
 		if got.code != exitUsage || !strings.Contains(got.err, c.says) {

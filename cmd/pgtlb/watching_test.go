@@ -50,7 +50,7 @@ func TestWatchingARunningServer(t *testing.T) {
 		t.Errorf("a watching screen offers to start load:\n%s", text)
 	}
 	w.press("1")
-	w.waitText("never changes the server")
+	w.waitText("This session only reads")
 	w.press("q")
 	if code := w.exit(); code != exitDone {
 		t.Errorf("watch: exit code %d", code)

@@ -174,6 +174,17 @@ func (g *guc) same(a, b string) bool {
 	return errX == nil && errY == nil && x == y
 }
 
+// twin is the one of some values that means the same as another value and is written
+// otherwise; empty where there is none.
+func (g *guc) twin(values []string, value string) string {
+	for _, v := range values {
+		if v != value && g.same(v, value) {
+			return v
+		}
+	}
+	return ""
+}
+
 // owner says where a value comes from that was not asked for; empty where it is
 // not from a database or role.
 func (g *guc) owner() string {

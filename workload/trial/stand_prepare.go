@@ -56,9 +56,12 @@ func (x *stand) makeArms(conn *pgx.Conn) error {
 	if x.setting.Name == hugePages && slices.ContainsFunc(values, isPages) {
 		return x.makePageArms(conn)
 	}
-	for _, v := range values {
+	for i, v := range values {
 		if _, err := x.setting.normal(v); err != nil {
 			return fmt.Errorf("--vary: %w", err)
+		}
+		if twin := x.setting.twin(values[:i], v); twin != "" {
+			return fmt.Errorf("--vary: %s and %s are the same value of %s; write it alike, as in %s=%s,%s, for an A/A experiment", twin, v, x.setting.Name, x.setting.Name, v, v)
 		}
 		x.arms = append(x.arms, arm{value: v, set: map[string]string{x.setting.Name: v}})
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Store is a directory of run files.
@@ -106,7 +107,7 @@ func (s *Store) List() ([]RunInfo, error) {
 // entries reads the directory; nothing is in one that is not there.
 func (s *Store) entries() ([]os.DirEntry, error) {
 	entries, err := os.ReadDir(s.dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, nil
 	}
 	return entries, err

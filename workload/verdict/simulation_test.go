@@ -73,6 +73,9 @@ const simulated = 10_000
 // experiments, whatever the noise and also on a machine that becomes slower; the
 // noise floor is a further guard and is left out here.
 func TestSimulatedFalsePositives(t *testing.T) {
+	if testing.Short() {
+		t.Skip("need: more time than -short leaves")
+	}
 	for _, pairs := range []int{6, 8, 10} {
 		for name, make := range map[string]func(*rand.Rand, float64) func() float64{"normal": normal, "heavy": heavy} {
 			for _, drift := range []float64{0, -0.002, 0.01} {
@@ -104,6 +107,9 @@ func share(n int) float64 { return 100 * float64(n) / simulated }
 
 // The 95 % interval holds the true ratio in 93 to 97 of 100 experiments.
 func TestSimulatedCoverage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("need: more time than -short leaves")
+	}
 	for _, pairs := range []int{6, 7, 8, 10, 12} {
 		for name, make := range map[string]func(*rand.Rand, float64) func() float64{"normal": normal, "heavy": heavy} {
 			t.Run(fmt.Sprintf("%d pairs, %s noise", pairs, name), func(t *testing.T) {
@@ -127,6 +133,9 @@ func TestSimulatedCoverage(t *testing.T) {
 
 // An effect of 5 % is found where identical runs differ by 2 % in all.
 func TestSimulatedPower(t *testing.T) {
+	if testing.Short() {
+		t.Skip("need: more time than -short leaves")
+	}
 	for _, c := range []struct {
 		pairs int
 		sd    float64
@@ -169,6 +178,9 @@ func TestSimulatedPower(t *testing.T) {
 // is why verdicts on them need no p adjusted by Holm's method: for twelve metrics no
 // number of pairs below nine could give one.
 func TestSimulatedFloor(t *testing.T) {
+	if testing.Short() {
+		t.Skip("need: more time than -short leaves")
+	}
 	const metrics = 12
 	for _, pairs := range []int{6, 9, 12} {
 		t.Run(fmt.Sprintf("%d pairs", pairs), func(t *testing.T) {
@@ -211,6 +223,9 @@ func TestSimulatedFloor(t *testing.T) {
 // The effect that an experiment says it would have found is found by 80 of 100
 // further ones on the same machine: by the test alone, and with the noise floor.
 func TestSimulatedDetectable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("need: more time than -short leaves")
+	}
 	for pairs, experiments := range map[int]int{6: 1000, 7: 400, 8: 400, 12: 1000} {
 		for _, floor := range []float64{0, 0.05} {
 			t.Run(fmt.Sprintf("%d pairs, floor %v", pairs, floor), func(t *testing.T) {
@@ -261,6 +276,9 @@ func TestSimulatedDetectable(t *testing.T) {
 // The number of pairs that a plan names finds the effect where the deviation is known
 // well, and the cautious number is enough on most machines that two runs were seen of.
 func TestSimulatedPlan(t *testing.T) {
+	if testing.Short() {
+		t.Skip("need: more time than -short leaves")
+	}
 	const sd, effect, experiments = 0.006, 0.018, 500
 	rng := rand.New(rand.NewPCG(1, 8))
 	m := machine{noise: normal(rng, sd)}
