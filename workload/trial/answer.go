@@ -88,17 +88,20 @@ func (q question) decide(r *Row, base, cand []float64) {
 		if r.NoiseFloorPct != nil {
 			rule.Floor = relative
 		}
+		var seen float64
 		if q.pairs != nil {
 			o, _ = verdict.Paired(both, rule)
+			seen = verdict.DetectablePaired(both, rule)
 		} else {
 			o, _ = verdict.Unpaired(base, cand, rule)
+			seen = verdict.DetectableUnpaired(base, cand, rule)
 		}
 		r.DiffPct, r.DiffLoPct, r.DiffHiPct = asPct(o.Ratio.Center), asPct(o.Ratio.Lo), asPct(o.Ratio.Hi)
 		if !o.Ratio.Finite() {
 			r.DiffLoPct, r.DiffHiPct = nil, nil
 		}
-		if !math.IsNaN(o.Detectable) {
-			r.DetectablePct = finite(100 * o.Detectable)
+		if !math.IsNaN(seen) {
+			r.DetectablePct = finite(100 * seen)
 		}
 	} else {
 		rule.Margin, rule.Floor = rule.Margin*math.Abs(middle), floor

@@ -233,8 +233,8 @@ func TestSimulatedDetectable(t *testing.T) {
 				m := machine{noise: normal(rand.New(rand.NewPCG(uint64(pairs), 6)), 0.02)}
 				found := 0
 				for range experiments {
-					first, _ := Paired(m.experiment(pairs, 0), Usual(floor))
-					if o, _ := Paired(m.experiment(pairs, math.Log1p(first.Detectable)), Usual(floor)); o.Verdict == Higher {
+					effect := DetectablePaired(m.experiment(pairs, 0), Usual(floor))
+					if o, _ := Paired(m.experiment(pairs, math.Log1p(effect)), Usual(floor)); o.Verdict == Higher {
 						found++
 					}
 				}
@@ -259,8 +259,8 @@ func TestSimulatedDetectable(t *testing.T) {
 			}
 			found := 0
 			for range experiments {
-				first, _ := Unpaired(list(0), list(0), Usual(0))
-				if o, _ := Unpaired(list(0), list(math.Log1p(first.Detectable)), Usual(0)); o.Verdict == Higher {
+				effect := DetectableUnpaired(list(0), list(0), Usual(0))
+				if o, _ := Unpaired(list(0), list(math.Log1p(effect)), Usual(0)); o.Verdict == Higher {
 					found++
 				}
 			}

@@ -48,10 +48,6 @@ type Outcome struct {
 	// InsideFloor is set where a difference would be significant and is smaller than
 	// the noise floor.
 	InsideFloor bool
-	// Detectable is the relative difference that 80 of 100 further experiments of as
-	// many runs would find under the same rule, noise floor included; NaN where it is
-	// not known. The spread is that of these runs and as uncertain as they leave it.
-	Detectable float64
 }
 
 // Pair is one block: a run of each arm made one after the other.
@@ -60,19 +56,51 @@ type Pair struct{ Base, Cand float64 }
 // Paired decides from blocks. Values must be positive: ratios have no other meaning;
 // ok is false otherwise.
 func Paired(pairs []Pair, rule Rule) (o Outcome, ok bool) {
-	d := make([]float64, len(pairs))
-	for i, p := range pairs {
-		if !(p.Base > 0) || !(p.Cand > 0) {
-			return Outcome{}, false
-		}
-		d[i] = math.Log(p.Cand / p.Base)
+	d, ok := logRatios(pairs)
+	if !ok {
+		return Outcome{}, false
 	}
 	o.N = len(d)
 	o.P, o.SmallestP = SignFlip(d)
 	shift := Shift(d, 1-rule.Alpha)
-	o.Detectable = detectable(pairedDraws(deviation(d), len(d), true, rule.Alpha), rule)
 	o.ratio(shift, rule)
 	return o, true
+}
+
+// logRatios are the logarithms of candidate / base; ok is false where a value is not
+// positive.
+func logRatios(pairs []Pair) (d []float64, ok bool) {
+	d = make([]float64, len(pairs))
+	for i, p := range pairs {
+		if !(p.Base > 0) || !(p.Cand > 0) {
+			return nil, false
+		}
+		d[i] = math.Log(p.Cand / p.Base)
+	}
+	return d, true
+}
+
+// DetectablePaired is the relative difference that 80 of 100 further experiments of as
+// many pairs would find under the same rule, noise floor included; NaN where it is
+// not known. The spread is that of these runs and as uncertain as they leave it. It
+// takes some milliseconds: experiments are drawn for it.
+func DetectablePaired(pairs []Pair, rule Rule) float64 {
+	d, ok := logRatios(pairs)
+	if !ok {
+		return math.NaN()
+	}
+	return detectable(pairedDraws(deviation(d), len(d), true, rule.Alpha), rule)
+}
+
+// DetectableUnpaired is DetectablePaired for runs that have nothing to do with each
+// other.
+func DetectableUnpaired(base, cand []float64, rule Rule) float64 {
+	b, okB := logs(base)
+	c, okC := logs(cand)
+	if !okB || !okC {
+		return math.NaN()
+	}
+	return detectable(unpairedDraws(b, c, rule.Alpha), rule)
 }
 
 // Unpaired decides from two lists of runs that have nothing to do with each other.
@@ -85,7 +113,6 @@ func Unpaired(base, cand []float64, rule Rule) (o Outcome, ok bool) {
 	}
 	o.N = min(len(b), len(c))
 	o.P, o.SmallestP = rankTest(b, c, rule.Alpha), smallestRankP(b, c)
-	o.Detectable = detectable(unpairedDraws(b, c, rule.Alpha), rule)
 	o.ratio(ShiftBetween(b, c, 1-rule.Alpha), rule)
 	return o, true
 }
@@ -98,7 +125,7 @@ func PairedDifference(pairs []Pair, rule Rule) Outcome {
 	for i, p := range pairs {
 		d[i] = p.Cand - p.Base
 	}
-	o := Outcome{N: len(d), Detectable: math.NaN()}
+	o := Outcome{N: len(d)}
 	o.P, o.SmallestP = SignFlip(d)
 	o.Difference = Shift(d, 1-rule.Alpha)
 	o.decide(o.Difference, rule.Alpha, rule.Margin, rule.Floor)
@@ -108,7 +135,7 @@ func PairedDifference(pairs []Pair, rule Rule) Outcome {
 // UnpairedDifference is PairedDifference for runs that have nothing to do with each
 // other.
 func UnpairedDifference(base, cand []float64, rule Rule) Outcome {
-	o := Outcome{N: min(len(base), len(cand)), P: rankTest(base, cand, rule.Alpha), SmallestP: smallestRankP(base, cand), Detectable: math.NaN()}
+	o := Outcome{N: min(len(base), len(cand)), P: rankTest(base, cand, rule.Alpha), SmallestP: smallestRankP(base, cand)}
 	o.Difference = ShiftBetween(base, cand, 1-rule.Alpha)
 	o.decide(o.Difference, rule.Alpha, rule.Margin, rule.Floor)
 	return o
