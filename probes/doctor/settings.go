@@ -137,10 +137,7 @@ func checkSettingsErrors(s *Snapshot) Check {
 		return c
 	}
 	var bad []string
-	for _, f := range s.Server.Exam.Files {
-		if f.Error == "" || f.NeedsRestart {
-			continue
-		}
+	for _, f := range wrongLines(s) {
 		line := at(f) + ": "
 		if f.Name != "" {
 			line += f.Name + " = " + shownValue(f) + ", "

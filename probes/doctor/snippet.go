@@ -101,10 +101,6 @@ func (f snippetFacts) what() string {
 	return fmt.Sprintf("%d pages of %sB, %d of them for this server", f.pages, f.size(), f.needed)
 }
 
-func (f snippetFacts) poolFile() string {
-	return fmt.Sprintf("/sys/kernel/mm/hugepages/hugepages-%dkB/nr_hugepages", f.pageKB)
-}
-
 func sysctlSnippet(f snippetFacts) string {
 	if !f.inDefault {
 		return fmt.Sprintf(`# Huge pages for PostgreSQL: %s.
@@ -121,7 +117,7 @@ hugepagesz=%s hugepages=%d
 # Look whether the kernel could make them all: cat %[3]s
 # To undo it: rm %[1]s; sysctl -w vm.nr_hugepages=%[4]d
 vm.nr_hugepages = %[5]d
-`, poolSysctl, f.what(), f.poolFile(), f.oldPages, f.pages)
+`, poolSysctl, f.what(), poolFile(f.pageKB), f.oldPages, f.pages)
 }
 
 func systemdSnippet(f snippetFacts) string {
@@ -159,7 +155,7 @@ ExecStart=/bin/sh -c 'echo %[6]d > %[3]s && test "$$(cat %[3]s)" -ge %[6]d'
 
 [Install]
 WantedBy=%[7]s
-%[8]s`, f.what(), f.oldPages, f.poolFile(), f.size(), order, f.pages, target, dropIn)
+%[8]s`, f.what(), f.oldPages, poolFile(f.pageKB), f.size(), order, f.pages, target, dropIn)
 }
 
 func kubernetesSnippet(f snippetFacts) string {
@@ -187,7 +183,7 @@ func ansibleSnippet(f snippetFacts) string {
   register: pool
   changed_when: false
   failed_when: pool.stdout | int < %d
-`, f.poolFile(), f.pages)
+`, poolFile(f.pageKB), f.pages)
 	if !f.inDefault {
 		return fmt.Sprintf(`# Huge pages for PostgreSQL: %[1]s.
 # Pages of this size are made at boot: the task below changes the boot line, then reboot.
