@@ -124,12 +124,20 @@ func TestExperimentRefusals(t *testing.T) {
 		{inLab(t, "work_mem=4MB,8MB", "--order", "aabb"), "abba or random"},
 		{inLab(t, "work_mem=4MB,8MB", "--detect", "much"), "--detect much"},
 		{inLab(t, "work_mem=4MB,8MB", "--restart-cmd", "true"), "--restart-cmd"},
-		{inLab(t, "shared_buffers=64MB,7TB"), "--vary shared_buffers=7TB"},
+		{inLab(t, "work_mem=4MB,8MB", "--name", "my own"), "--name: name \"my own\""},
+		{inLab(t, "shared_buffers=64MB,7TB"), "--vary shared_buffers=7TB: shared_buffers of 7 TB do not fit into the "},
+		{inLab(t, "shared_bufers=64MB,128MB"), "did you mean shared_buffers?"},
+		{inLab(t, "huge_pages=3kB,2MB"), "page size \"3kB\": choose 4kB, 2MB or 1GB"},
+		{inLab(t, "bytea_output=hex,ascii"), "Available values: escape, hex"},
+		{inLab(t, "block_size=4096,8192"), "it is fixed when the server is built"},
 		{inLab(t, "work_mem=4MB,4096kB"), "4MB and 4096kB are the same value of work_mem"},
 	} {
 		got := box.run(c.args...)
 		if got.code != exitUsage || !strings.Contains(got.err, c.says) {
 			t.Errorf("%v: exit code %d, not %q:\n%s%s", c.args, got.code, c.says, got.err, got.out)
+		}
+		if strings.Contains(got.err, "initdb") {
+			t.Errorf("%v: a cluster was made before:\n%s", c.args, got.err)
 		}
 	}
 	if names, err := experiment.Names(filepath.Join(box.state, "pgtlb", "runs")); err != nil || len(names) > 0 {
@@ -164,6 +172,28 @@ func TestExperimentsOfTheScreenCanBeGoneOnWith(t *testing.T) {
 	}
 }
 
+// signalAt runs a command and sends it a signal once a line of its standard error
+// begins so. It returns all that it said there.
+func signalAt(t *testing.T, cmd *exec.Cmd, beginning string, sig os.Signal) string {
+	t.Helper()
+	said, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := ""
+	for lines := bufio.NewScanner(said); lines.Scan(); {
+		all += lines.Text() + "\n"
+		if strings.HasPrefix(lines.Text(), beginning) {
+			_ = cmd.Process.Signal(sig)
+		}
+	}
+	_ = cmd.Wait() // its exit code tells
+	return all
+}
+
 // TestExperimentKilled: kill -9 in the middle leaves the finished steps, and going
 // on makes the others.
 func TestExperimentKilled(t *testing.T) {
@@ -173,22 +203,10 @@ func TestExperimentKilled(t *testing.T) {
 	box := newSandbox(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	cmd := box.command(ctx, inLab(t, "huge_pages=4kB,4kB")...)
-	said, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
+	seen := signalAt(t, box.command(ctx, inLab(t, "huge_pages=4kB,4kB")...), "step  2 of 4", syscall.SIGKILL)
+	if got := box.run("experiment", "--list"); !strings.Contains(got.out, "2 of 4") || !strings.Contains(got.out, "ended by a crash; --resume goes on") {
+		t.Errorf("%s%s", got.err, got.out)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	seen := ""
-	for lines := bufio.NewScanner(said); lines.Scan(); {
-		seen += lines.Text() + "\n"
-		if strings.HasPrefix(lines.Text(), "step  2 of 4") {
-			_ = cmd.Process.Signal(syscall.SIGKILL)
-		}
-	}
-	_ = cmd.Wait() // killed
 	j, _ := box.experiment()
 	if len(j.Made) != 2 || j.End != nil || len(j.Left()) != 2 {
 		t.Fatalf("after the kill: %+v\n%s", j, seen)
@@ -305,6 +323,8 @@ func TestExperimentOnAServerOfOthers(t *testing.T) {
 		{on("shared_buffers=32MB,64MB", "-y"), "--restart-cmd"},
 		{on("shared_buffers=32MB,64MB", "--restart-cmd", o.restart), "there is no terminal to ask on"},
 		{on("no_such_thing=1,2", "-y"), "the server has no setting of that name"},
+		{on("bgwriter_dely=10ms,20ms", "-y"), "did you mean bgwriter_delay?"},
+		{on("shared_buffers=1GB,90TB", "-y", "--restart-cmd", o.restart), "--vary shared_buffers=90TB"},
 		{on("block_size=4096,8192", "-y"), "fixed when the server is built"},
 		{on("work_mem=4MB,lots", "-y"), "work_mem = lots: that is not a number"},
 		{on("huge_pages=4kB,3MB", "-y"), "page size \"3MB\""},
@@ -334,6 +354,20 @@ func TestExperimentOnAServerOfOthers(t *testing.T) {
 		}
 	})
 
+	t.Run("a command that restarts nothing", func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		cmd := o.command(ctx, on("shared_buffers=32MB,64MB", "-y", "--restart-cmd", "true")...)
+		said := signalAt(t, cmd, "waiting for the server to be restarted: it still answers as before", os.Interrupt)
+		if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || !strings.Contains(said, "the server was not restarted: it runs as before, and its settings are put back") ||
+			!strings.Contains(said, "0 of 4 steps are made and kept; pgtlb experiment --resume ") {
+			t.Errorf("exit code %d\n%s", code, said)
+		}
+		if got := o.exec("SHOW shared_buffers"); o.auto() != before || got != "40MB" {
+			t.Errorf("not put back: %s\n%s", got, o.auto())
+		}
+	})
+
 	t.Run("a role's own setting", func(t *testing.T) {
 		o.exec("ALTER ROLE postgres SET work_mem = '1MB'")
 		defer o.exec("ALTER ROLE postgres RESET work_mem")
@@ -347,20 +381,7 @@ func TestExperimentOnAServerOfOthers(t *testing.T) {
 	t.Run("killed", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 		defer cancel()
-		cmd := o.command(ctx, on("bgwriter_delay=200ms,10ms", "-y")...)
-		said, err := cmd.StderrPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		for lines := bufio.NewScanner(said); lines.Scan(); {
-			if strings.HasPrefix(lines.Text(), "step  2 of 4") {
-				_ = cmd.Process.Signal(syscall.SIGKILL)
-			}
-		}
-		_ = cmd.Wait() // killed
+		signalAt(t, o.command(ctx, on("bgwriter_delay=200ms,10ms", "-y")...), "step  2 of 4", syscall.SIGKILL)
 		if o.auto() == before {
 			t.Fatal("it was killed too late: nothing is changed")
 		}
@@ -405,23 +426,9 @@ func TestExperimentInterrupted(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	cmd := box.command(ctx, inLab(t, "work_mem=4MB,8MB", "--json", "--measure", "2s")...)
-	said, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var out strings.Builder
 	cmd.Stdout = &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	all := ""
-	for lines := bufio.NewScanner(said); lines.Scan(); {
-		all += lines.Text() + "\n"
-		if strings.HasPrefix(lines.Text(), "step  2 of 4") {
-			_ = cmd.Process.Signal(os.Interrupt)
-		}
-	}
-	_ = cmd.Wait()
+	all := signalAt(t, cmd, "step  2 of 4", os.Interrupt)
 	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || !strings.Contains(all, "2 of 4 steps are made and kept; pgtlb experiment --resume ") {
 		t.Errorf("exit code %d\n%s", code, all)
 	}

@@ -35,6 +35,8 @@ type ExperimentState struct {
 	Progress experiment.Progress
 	// Detail is what goes on in the step: "restarting the server", "measuring, 12 s".
 	Detail string
+	// Waiting tells that Detail is a wait that takes longer than usual.
+	Waiting bool
 	// Checking is set until the first step: values, pools and rights are looked at.
 	Checking bool
 	// Gate waits for AnswerGate; nil while nothing is asked.

@@ -15,6 +15,11 @@ import (
 
 // prepareLab makes the private server with its data. It is a job.
 func (s *Session) prepareLab(ctx context.Context) error {
+	if s.o.Experiment != nil {
+		if err := vetExperiment(ctx, s.o.Experiment, s.o.Lab.Cluster); err != nil {
+			return err
+		}
+	}
 	data := s.labData()
 	plan := []string{"find server", "initdb", "start", "connect"}
 	if data != nil {
@@ -245,7 +250,7 @@ func (s *Session) mayReserve(ctx context.Context, p lab.Preflight) (reserve bool
 	case p.Err() == nil:
 		return false, nil
 	case !p.CanReserve:
-		return false, fmt.Errorf("%s; as root: %s", p.Reason, p.Remedy)
+		return false, fmt.Errorf("%s; %s", p.Reason, p.Help())
 	case s.o.Lab.Cluster.Reserve:
 		return true, nil
 	}
