@@ -216,7 +216,8 @@ func (c *Cluster) fillProbe(l layers) error {
 		}
 	}
 	if _, err := c.root.Stat("data"); errors.Is(err, fs.ErrNotExist) { // before initdb
-		if err := c.writeFor("probe/postgresql.conf", []byte(includeLine)); err != nil {
+		err := errors.Join(c.writeFor("probe/postgresql.conf", []byte(includeLine)), c.writeFor("probe/postgresql.auto.conf", nil))
+		if err != nil {
 			return err
 		}
 		return c.writeConf("probe", l)

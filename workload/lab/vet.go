@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Vetted tells what a lab would take before it is made: the machine and the server's own programs are asked. Close
@@ -36,6 +37,9 @@ func (v *Vetted) Takes(ctx context.Context, ch Change, name string) (understood 
 	}
 	if understood, err = v.c.understood(ctx, next, name); err != nil {
 		return "", err
+	}
+	if library, _, of := strings.Cut(name, "."); of && !next.preloads(library) {
+		return "", fmt.Errorf("%s is of an extension, and the server knows it once that is loaded: add --set shared_preload_libraries=%s", name, library)
 	}
 	size := next.insists(m.HugepageKB)
 	if size == Pages4kB || size == 0 {

@@ -65,7 +65,7 @@ func locked(name, path string) (*os.File, error) {
 
 // CheckName tells whether a person may give a run this name.
 func CheckName(name string) error {
-	if name == "baseline" {
+	if name == "last" || name == "baseline" {
 		return fmt.Errorf("%s cannot be a name: it stands for a run already", name)
 	}
 	return experiment.CheckName(name)
