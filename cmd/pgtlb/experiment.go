@@ -342,8 +342,12 @@ func (a *app) resumed(ctx context.Context, now *experimentFlags, args []string) 
 		}
 		return failedSteps(j)
 	}
+	// Taken from now on, nobody else begins to go on with it while a lab is made.
+	if err := j.GoOn(); err != nil {
+		return err
+	}
 	_, _ = fmt.Fprintf(a.err, "going on with experiment %s\n", j.Plan.Name)
-	return a.experimented(ctx, &e, args, j)
+	return errors.Join(a.experimented(ctx, &e, args, j), j.Release())
 }
 
 // givenAgain are the flags that may stand beside --resume: how the server is reached

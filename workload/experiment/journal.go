@@ -229,8 +229,11 @@ func (j *Journal) take(l line) {
 }
 
 // GoOn opens the journal for more steps. It refuses one that another pgtlb is at,
-// and reads it again: another may have been until now.
+// and reads it again: another may have been until now. One that is open already stays so.
 func (j *Journal) GoOn() error {
+	if j.file != nil {
+		return nil
+	}
 	f, err := os.OpenFile(j.path, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
 		return fmt.Errorf("going on with an experiment: %w", err)
@@ -310,7 +313,16 @@ func (j *Journal) Close(reason string) error {
 	if err == nil {
 		j.End = &end
 	}
-	return errors.Join(err, j.file.Close())
+	return errors.Join(err, j.Release())
+}
+
+// Release lets a journal go to which nothing is added, if it is open.
+func (j *Journal) Release() error {
+	f := j.file
+	if j.file = nil; f == nil {
+		return nil
+	}
+	return f.Close()
 }
 
 // succeeded tells whether a step of that block and arm was made well: in its turn

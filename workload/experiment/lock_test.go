@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -49,10 +50,20 @@ func TestUnderWay(t *testing.T) {
 	if !under {
 		t.Error("it is not seen")
 	}
-	if err := j.file.Close(); err != nil { // as a crash does
+	if err := j.Release(); err != nil { // as a crash does
 		t.Fatal(err)
 	}
 	if under, _ := again(t, dir).UnderWay(); under {
 		t.Error("it is still seen")
+	}
+	more := again(t, dir)
+	if err := errors.Join(more.GoOn(), more.GoOn()); err != nil {
+		t.Error(err)
+	}
+	if under, _ := again(t, dir).UnderWay(); !under {
+		t.Error("gone on with, it is not seen")
+	}
+	if err := errors.Join(more.Release(), more.Release()); err != nil {
+		t.Error(err)
 	}
 }

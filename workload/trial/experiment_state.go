@@ -10,7 +10,7 @@ import (
 // made.
 type ExperimentOptions struct {
 	// Plan is what is to be made. Resume is the journal of an experiment that is gone
-	// on with, not yet opened for more steps; its plan counts then.
+	// on with, which may be open for more steps already; its plan counts then.
 	Plan   experiment.Plan
 	Resume *experiment.Journal
 	// MostPairs is the most that the gate may be answered with; 0 is what is planned.

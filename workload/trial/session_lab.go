@@ -15,11 +15,6 @@ import (
 
 // prepareLab makes the private server with its data. It is a job.
 func (s *Session) prepareLab(ctx context.Context) error {
-	if s.o.Experiment != nil {
-		if err := vetExperiment(ctx, s.o.Experiment, s.o.Lab.Cluster); err != nil {
-			return err
-		}
-	}
 	data := s.labData()
 	plan := []string{"find server", "initdb", "start", "connect"}
 	if data != nil {
@@ -35,6 +30,11 @@ func (s *Session) prepareLab(ctx context.Context) error {
 			s.notify(true, "sweeping left-over labs: "+err.Error())
 		}
 	})
+	if s.o.Experiment != nil { // once the memory of those is back
+		if err := vetExperiment(ctx, s.o.Experiment, s.o.Lab.Cluster); err != nil {
+			return err
+		}
+	}
 	cluster, err := lab.Start(ctx, s.o.Lab.Cluster, s.labProgress)
 	if err != nil {
 		return err
