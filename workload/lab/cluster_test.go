@@ -110,7 +110,7 @@ func TestStartStop(t *testing.T) {
 }
 
 func TestFailedStartLeavesNothing(t *testing.T) {
-	s := needServer(t)
+	s := quickly(t, needServer(t))
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, tc := range map[string]struct {
@@ -163,7 +163,7 @@ func TestUnreachableParent(t *testing.T) {
 
 func TestKeep(t *testing.T) {
 	parent := labParent(t)
-	c, err := Start(t.Context(), Options{Server: needServer(t), Parent: parent, SharedBuffers: "32MB", Keep: true}, nil)
+	c, err := Start(t.Context(), Options{Server: quickly(t, needServer(t)), Parent: parent, SharedBuffers: "32MB", Keep: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -137,6 +137,9 @@ func TestWriteNew(t *testing.T) {
 
 // A line that is too long is not left out of an export in silence.
 func TestExportTellsOfALongLine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("need: more time than -short leaves")
+	}
 	run, err := Create(t.TempDir(), Meta{Schema: Schema, Name: "long"})
 	if err != nil {
 		t.Fatal(err)
