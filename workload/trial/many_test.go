@@ -154,7 +154,7 @@ func TestPublishedPairByHand(t *testing.T) {
 			t.Errorf("the audit lacks %q:\n%s", want, strings.Join(audit, "\n"))
 		}
 	}
-	r := BuildReport(cand, base)
+	r := BuildReport(cand, base, ReportOptions{})
 	if len(r.Rows) == 0 || r.Rows[0].Diff != "+7.93 %" || len(r.Charts) > 0 {
 		t.Errorf("report: %+v", r.Rows)
 	}

@@ -85,7 +85,9 @@ type runParser struct {
 	chain   *chain
 	delta   deltaReader
 	damaged damage
-	// backends are those of all samples.
+	// each is given every sample in place of the run, which then holds none.
+	each func(*probes.Sample)
+	// backends are those of all samples that the run holds.
 	backends int
 }
 
@@ -160,8 +162,13 @@ func (p *runParser) unreadable(whole bool, number int) {
 
 // add adds a sample, unless it is not later than the one before.
 func (p *runParser) add(s *probes.Sample, full bool, number int) {
-	if n := len(p.run.Samples); n > 0 && s.T <= p.run.Samples[n-1].T {
+	if last := p.chain.last; last != nil && s.T <= last.T {
 		p.damaged.add(number, errNotLater.Error())
+		return
+	}
+	if p.each != nil {
+		p.chain.add(s, full)
+		p.each(s)
 		return
 	}
 	for i := range s.Batches {
