@@ -83,7 +83,7 @@ func (c *session) mayBeCut(query string) bool {
 // the end of one ends a comment; one that is cut says so with CutMark.
 func queryText(query string, cut bool) string {
 	cut = cut || len(query) > maxQuery
-	lines := strings.Split(shorten(query), "\n")
+	lines := strings.Split(strings.ReplaceAll(shorten(query), "\r", "\n"), "\n")
 	for i, l := range lines {
 		lines[i] = Clean(l)
 	}
