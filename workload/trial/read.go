@@ -22,7 +22,11 @@ const longestLine = 16 << 20
 // Read reads a run file. What it must leave out (a line cut in the middle, a
 // damaged line) is in Run.Warnings; an error means that the file is no run, or
 // one of a newer format.
-func Read(path string) (*Run, error) {
+func Read(path string) (*Run, error) { return readEach(path, nil) }
+
+// readEach is Read of a run that may be too long to be held: each is given every sample
+// in place of the run. With nil the run has them.
+func readEach(path string, each func(*probes.Sample)) (*Run, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading run: %w", err)
@@ -31,7 +35,7 @@ func Read(path string) (*Run, error) {
 	if st, err := f.Stat(); err == nil && !st.Mode().IsRegular() {
 		return nil, fmt.Errorf("reading run: %s is not a file", path)
 	}
-	run, err := parseRun(f)
+	run, err := parseEach(f, each)
 	if err != nil {
 		return nil, fmt.Errorf("reading run %s: %w", path, err)
 	}
@@ -56,13 +60,17 @@ func Frames(run *Run) []probes.Frame {
 }
 
 // parseRun reads a run from its lines.
-func parseRun(r io.Reader) (*Run, error) {
+func parseRun(r io.Reader) (*Run, error) { return parseEach(r, nil) }
+
+// parseEach is parseRun as readEach is Read.
+func parseEach(r io.Reader, each func(*probes.Sample)) (*Run, error) {
 	in := newLineReader(r)
 	meta, err := readHeader(in)
 	if err != nil {
 		return nil, err
 	}
 	p := newRunParser(*meta)
+	p.each = each
 	for {
 		text, whole, err := in.next()
 		if errors.Is(err, io.EOF) {

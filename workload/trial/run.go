@@ -137,6 +137,10 @@ type Run struct {
 	Tags []string
 	// Warnings say what the reader had to leave out, e.g. a line cut in the middle.
 	Warnings []string
+	// cutting is set for a recording that was cut as it was read, and has no samples.
+	cutting *cutting
+	// summary is set for a piece of a recording, and stands for its samples.
+	summary *Summary
 }
 
 // RunInfo is a run as a list shows it.
