@@ -10,6 +10,10 @@ import (
 // are recorded every second.
 const maxQuery = 1024
 
+// CutMark ends a query text that is not whole, because the server keeps no more
+// of one than track_activity_query_size, or pgtlb than maxQuery.
+const CutMark = "…"
+
 // activity is one row of pg_stat_activity as the server sent it.
 type activity struct {
 	pid                        int // as the server sees it
@@ -17,6 +21,7 @@ type activity struct {
 	database, user, app, query string
 	waitType, waitEvent        string
 	started                    *time.Time // nil without the right to see it
+	cut                        bool       // the server may have cut the query
 }
 
 // queryActivity asks for the rows of these processes, by the pids that the
@@ -39,6 +44,7 @@ func queryActivity(ctx context.Context, c *session, pids []int32) ([]activity, e
 		if err != nil {
 			return nil, err
 		}
+		r.cut = c.mayBeCut(r.query)
 		out = append(out, r)
 	}
 	return out, rows.Err()
@@ -54,7 +60,7 @@ func (r activity) backend(ownPid int) Backend {
 		Database: Clean(r.database),
 		User:     Clean(r.user),
 		App:      Clean(r.app),
-		Query:    strings.TrimSpace(Clean(shorten(r.query))),
+		Query:    queryText(r.query, r.cut),
 		Own:      r.pid == ownPid || r.app == AppName || strings.HasPrefix(r.app, SetupName),
 	}
 	if r.waitEvent != "" {
@@ -64,6 +70,28 @@ func (r activity) backend(ownPid int) Backend {
 		b.Started = *r.started
 	}
 	return b
+}
+
+// mayBeCut tells whether a text is as long as the server keeps them: it cuts
+// between characters, of which one has up to four bytes, and ends them with a zero.
+func (c *session) mayBeCut(query string) bool {
+	const longestCharacter = 4
+	return c.querySize > 0 && len(query) >= c.querySize-longestCharacter
+}
+
+// queryText makes a query safe to draw and to write. Its lines stay apart, since
+// the end of one ends a comment; one that is cut says so with CutMark.
+func queryText(query string, cut bool) string {
+	cut = cut || len(query) > maxQuery
+	lines := strings.Split(strings.ReplaceAll(shorten(query), "\r", "\n"), "\n")
+	for i, l := range lines {
+		lines[i] = Clean(l)
+	}
+	text := strings.TrimSpace(strings.Join(lines, "\n"))
+	if cut {
+		text += CutMark
+	}
+	return text
 }
 
 // shorten cuts a text at maxQuery bytes; half a character at the end is left

@@ -90,8 +90,8 @@ type Backend struct {
 	Database string    `json:"db,omitempty"`
 	User     string    `json:"user,omitempty"`
 	App      string    `json:"app,omitempty"`
-	Wait     string    `json:"wait,omitempty"` // "IO:DataFileRead", empty when not waiting
-	Query    string    `json:"query,omitempty"`
+	Wait     string    `json:"wait,omitempty"`  // "IO:DataFileRead", empty when not waiting
+	Query    string    `json:"query,omitempty"` // ends with CutMark where it is not whole
 	Started  time.Time `json:"started,omitzero"`
 	// Own marks pgtlb's own watching sessions; sums leave them out.
 	Own bool `json:"own,omitempty"`

@@ -99,6 +99,8 @@ type session struct {
 	pid     int // of the backend, as the server sees it
 	version int
 	started time.Time
+	// querySize is track_activity_query_size in bytes.
+	querySize int
 	// client is the other end as the title of the backend shows it: "[local]"
 	// or "127.0.0.1(54321)".
 	client string
@@ -233,7 +235,7 @@ func (s *Server) dial(ctx context.Context) (*session, error) {
 func (c *session) identify(ctx context.Context) error {
 	var addr string
 	var port int
-	err := c.conn.QueryRow(ctx, sessionSQL).Scan(&c.pid, &c.version, &c.started, &addr, &port)
+	err := c.conn.QueryRow(ctx, sessionSQL).Scan(&c.pid, &c.version, &c.started, &c.querySize, &addr, &port)
 	if err != nil {
 		return fmt.Errorf("asking the server who we are: %w", &serverError{err})
 	}

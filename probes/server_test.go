@@ -47,6 +47,7 @@ func watchServer(t *testing.T, server lab.Server) {
 	t.Run("counters", func(t *testing.T) { checkCounters(t, s, one) })
 	t.Run("events", func(t *testing.T) { checkEvents(t, one) })
 	t.Run("unprivileged role", func(t *testing.T) { checkUnprivileged(t, one) })
+	t.Run("queries", func(t *testing.T) { checkQueries(t, s, one) })
 	t.Run("text in no encoding", func(t *testing.T) { checkBadText(t, one) })
 	t.Run("restart", func(t *testing.T) { checkRestart(t, s, one) })
 }
@@ -418,6 +419,28 @@ func checkUnprivileged(t *testing.T, c *lab.Cluster) {
 	row := rowOf(t, read(t, p), "secret-app")
 	if row.Mem == nil || row.Role != probes.RoleClient || row.Query != "<insufficient privilege>" {
 		t.Errorf("row %+v", row)
+	}
+}
+
+// checkQueries: the lines of a text stay apart, since the end of one ends a comment,
+// and what the server cut says so.
+func checkQueries(t *testing.T, s *probes.Server, c *lab.Cluster) {
+	p, _ := openBackends(t, s)
+	conn := client(t, config(t, c.DSN()), "asker")
+	long := "SELECT '" + strings.Repeat("ü", 600) + "'"
+	for query, want := range map[string]string{
+		"-- name: One :one\r\nSELECT 1 -- it's\n + 2": "-- name: One :one\n\nSELECT 1 -- it's\n + 2",
+		long: long[:len("SELECT '")+2*507] + probes.CutMark, // of 1024 bytes the last is a zero, and half a character is none
+	} {
+		run(t, conn, query)
+		if row := rowOf(t, read(t, p), "asker"); row.Query != want {
+			t.Errorf("%q is seen as %q", query, row.Query)
+		}
+	}
+	admin := client(t, config(t, c.DSN()), "admin")
+	var size string
+	if err := admin.QueryRow(t.Context(), "SHOW track_activity_query_size").Scan(&size); err != nil || size != "1kB" {
+		t.Fatalf("track_activity_query_size is %s, %v", size, err)
 	}
 }
 

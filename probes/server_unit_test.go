@@ -368,6 +368,25 @@ func TestShortenKeepsWholeCharacters(t *testing.T) {
 	}
 }
 
+func TestQueryText(t *testing.T) {
+	long := strings.Repeat("x", maxQuery)
+	c := &session{querySize: 1024}
+	for in, want := range map[string]string{
+		"SELECT 1":                        "SELECT 1",
+		" SELECT 1 -- a\n\t+ 2\x1b[31m\r": "SELECT 1 -- a\n + 2 [31m",
+		long + "y":                        long + CutMark,
+		strings.Repeat("x", 1019):         strings.Repeat("x", 1019),
+		strings.Repeat("x", 1020):         strings.Repeat("x", 1020) + CutMark, // a last character of four bytes may be gone
+	} {
+		if got := queryText(in, c.mayBeCut(in)); got != want {
+			t.Errorf("%.40q… gives %.40q…%q", in, got, got[max(0, len(got)-8):])
+		}
+	}
+	if (&session{}).mayBeCut(long) {
+		t.Error("a text is cut at a size that is not known")
+	}
+}
+
 func TestSecrets(t *testing.T) {
 	for name, secret := range map[string]bool{
 		"primary_conninfo": true, "ssl_passphrase_command": true, "archive_command": true, "app.jwt_secret": true,

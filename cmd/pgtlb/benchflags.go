@@ -39,7 +39,7 @@ type benchFlags struct {
 // ofBenchmark are the flags that -i does not take.
 var ofBenchmark = []string{"builtin", "file", "skip-some-updates", "select-only", "client", "connect", "define", "jobs", "log", "log-prefix",
 	"latency-limit", "protocol", "progress", "report-per-command", "report-latencies", "rate", "transactions", "time", "vacuum-all",
-	"failures-detailed", "max-tries", "verbose-errors", "continue-on-error", "random-seed", "param", "apdex-t", "json", "warmup", "scope", "rows"}
+	"failures-detailed", "max-tries", "verbose-errors", "continue-on-error", "random-seed", "param", "apdex-t", "json", "warmup", "scope", "rows", "with-queries"}
 
 // ofInit are the flags that only -i takes.
 var ofInit = []string{"fillfactor", "unlogged-tables", "foreign-keys", "quiet"}

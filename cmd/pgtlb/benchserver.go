@@ -47,7 +47,7 @@ func (a *app) benchServer(ctx context.Context, b *benchFlags, scenario string, a
 		return err
 	}
 	so := a.session(trial.Watching, store)
-	so.Config, so.AllowLoad, so.First, so.WarmUp, so.Scope = cfg, true, w.load, warm, scope
+	so.Config, so.AllowLoad, so.First, so.WarmUp, so.Scope, so.Queries = cfg, true, w.load, warm, scope, b.load.queries
 	return a.benchDrive(ctx, b, so, w)
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,12 +28,15 @@ Every run gives one number per metric. A difference is a result only if a test
 that knows the number of runs says so and it exceeds what identical runs differ
 by. Runs that differ in more than one setting are refused; --force compares them.
 
-With --by the runs named are grouped by the hour or the day of the week of their
-start, or by their tag, and the groups are compared with the first.`,
+With --by what is named is grouped by the hour of the day or the day of the week, in
+local time, or by tag, and the groups are compared with the first. A recording that
+goes on over several hours or days is cut: each hour of each day, or each day, is a
+piece with one number per metric. Pieces with less than 15 minutes of their hour, or
+12 hours of their day, are left out and named.`,
 		Example: "  pgtlb compare 'before-*' 'after-*'\n" +
 			"  pgtlb compare run1,run3,run5 run2,run4,run6\n" +
 			"  pgtlb compare pages-in-march --json\n" +
-			"  pgtlb compare --by hour 'watch-*'",
+			"  pgtlb compare --by hour week-in-november",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if margin <= 0 || margin >= 100 {
@@ -58,11 +62,7 @@ start, or by their tag, and the groups are compared with the first.`,
 					return a.writeExperiment(j, f, all)
 				}
 			}
-			arms, err := a.arms(args, by)
-			if err != nil {
-				return err
-			}
-			c, err := trial.CompareArms(arms[0], arms[1:], o)
+			c, err := a.compareWords(args, by, o)
 			if err != nil {
 				return err
 			}
@@ -95,25 +95,26 @@ func (a *app) journal(name string) (*trial.Store, *experiment.Journal, error) {
 	return store, j, err
 }
 
-// arms reads the sides of a comparison.
-func (a *app) arms(words []string, by string) ([]trial.ArmRuns, error) {
+// compareWords holds the sides that were named against each other, or the groups that
+// what was named makes.
+func (a *app) compareWords(words []string, by string, o trial.CompareOptions) (trial.Comparison, error) {
 	store, err := a.store()
 	if err != nil {
-		return nil, err
+		return trial.Comparison{}, err
+	}
+	if by != "" {
+		g, err := store.Grouped(words, by, time.Local)
+		if err != nil {
+			return trial.Comparison{}, err
+		}
+		return g.Compare(o)
 	}
 	arms, err := store.Arms(words)
 	if err != nil {
-		return nil, err
-	}
-	if by != "" {
-		var runs []*trial.Run
-		for _, arm := range arms {
-			runs = append(runs, arm.Runs...)
-		}
-		return trial.Grouped(runs, by)
+		return trial.Comparison{}, err
 	}
 	if len(arms) < 2 {
-		return nil, errors.New("only " + arms[0].Name + " was named: name another side to hold against it, or an experiment")
+		return trial.Comparison{}, errors.New("only " + arms[0].Name + " was named: name another side to hold against it, or an experiment")
 	}
-	return arms, nil
+	return trial.CompareArms(arms[0], arms[1:], o)
 }

@@ -292,7 +292,7 @@ func (a *app) experimentSession(ctx context.Context, e *experimentFlags, args []
 		return trial.Options{}, errAllowLoad
 	}
 	so := a.session(trial.Watching, store)
-	so.Config, so.AllowLoad, so.First, so.Scope = cfg, true, w, scope
+	so.Config, so.AllowLoad, so.First, so.Scope, so.Queries = cfg, true, w, scope, e.load.queries
 	return so, nil
 }
 

@@ -100,6 +100,7 @@ type loadFlags struct {
 	clients int
 	seconds int
 	warmup  string
+	queries bool
 	flags   *pflag.FlagSet
 }
 
@@ -113,6 +114,7 @@ func (l *loadFlags) addClients(cmd *cobra.Command, warmup string) {
 	f := cmd.Flags()
 	l.flags = f
 	f.IntVarP(&l.clients, "client", "c", 0, "clients (default: the scenario's own)")
+	addQueries(f, &l.queries)
 	f.StringVar(&l.warmup, "warmup", warmup, "work before the measured part: seconds, or auto for until page faults settle, 2 minutes at most")
 }
 
@@ -218,8 +220,13 @@ func (a *app) labSession(ctx context.Context, l *labFlags, lf *loadFlags, load f
 		return trial.Options{}, err
 	}
 	so := a.session(trial.InLab, store)
-	so.Lab, so.First, so.WarmUp, so.Scope = o, first, warm, scope
+	so.Lab, so.First, so.WarmUp, so.Scope, so.Queries = o, first, warm, scope, lf.queries
 	return so, nil
+}
+
+// addQueries adds the flag of the verbs that record.
+func addQueries(f *pflag.FlagSet, on *bool) {
+	f.BoolVar(on, "with-queries", false, "keep the texts of queries in the run, with their constants; those that speak of passwords without")
 }
 
 // session makes the options that all sessions share.

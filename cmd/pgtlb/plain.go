@@ -181,7 +181,7 @@ func (a *app) plainLab(ctx context.Context, o trial.Options) error {
 	run, load, err := driven(ctx, o, &follower{progress: a.err, lines: a.out})
 	if run != nil {
 		_, _ = fmt.Fprintln(a.out)
-		err = errors.Join(err, trial.WriteMarkdown(a.out, trial.BuildReport(run, nil)))
+		err = errors.Join(err, trial.WriteMarkdown(a.out, trial.BuildReport(run, nil, trial.ReportOptions{Queries: o.Queries})))
 	}
 	return outcome(ctx, err, load.Failed)
 }

@@ -17,13 +17,17 @@ func (a *app) record() *cobra.Command {
 	var length int
 	var interval float64
 	var scope string
-	var asJSON bool
+	var asJSON, queries bool
 	cmd := &cobra.Command{
 		Use:   "record [connection]",
 		Short: "Watch a running server without a screen and keep the run",
 		Long: `Watches a running server read only for -T seconds, keeps the run for "pgtlb
 report" and "pgtlb replay", and prints counters, page tables and huge pages, as
-text or, with --json, as one JSON object on the standard output.`,
+text or, with --json, as one JSON object on the standard output.
+
+With --with-queries the run also holds the texts of queries, which "pgtlb report
+--with-queries" lists and "pgtlb replay" shows. Constants are in them: a run of that
+kind may hold personal data. Texts that speak of passwords are kept without constants.`,
 		Example: "  pgtlb record -h /run/postgresql -U postgres -T 60\n  pgtlb record -d postgres://dba@db1/app -T 300 --json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -47,7 +51,7 @@ text or, with --json, as one JSON object on the standard output.`,
 				return err
 			}
 			o := a.session(trial.Watching, store)
-			o.Config, o.Record, o.Interval, o.Scope = cfg, time.Duration(length)*time.Second, every, counted
+			o.Config, o.Record, o.Interval, o.Scope, o.Queries = cfg, time.Duration(length)*time.Second, every, counted, queries
 			last, err := follow(cmd.Context(), trial.NewSession(o), &follower{progress: a.err},
 				func(st *trial.State) bool { return st.Recorded != "" })
 			if last.Recorded != "" {
@@ -64,6 +68,7 @@ text or, with --json, as one JSON object on the standard output.`,
 	f.IntVarP(&length, "time", "T", 60, "seconds to record")
 	f.Float64Var(&interval, "interval", 1, "seconds between samples")
 	f.StringVar(&scope, "scope", "", scopeHelp)
+	addQueries(f, &queries)
 	f.BoolVar(&asJSON, "json", false, "one JSON object on the standard output")
 	return cmd
 }

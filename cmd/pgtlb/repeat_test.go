@@ -13,7 +13,7 @@ func TestRepeatIsUnderstood(t *testing.T) {
 	m := trial.Meta{Lab: true, Pages: "2MB", Dataset: &trial.Dataset{Rows: 5000}, Command: "pgtlb lab --set jit=off --scope server"}
 	m.Server.SharedBuffersKB = 65536
 	for _, m.Loads = range [][]trial.LoadMeta{loads[:1], loads} {
-		words := strings.Fields(trial.BuildReport(&trial.Run{Meta: m}, nil).Repeat[0])
+		words := strings.Fields(trial.BuildReport(&trial.Run{Meta: m}, nil, trial.ReportOptions{}).Repeat[0])
 		cmd, args, err := (&app{}).root().Find(words[1:])
 		if err != nil {
 			t.Fatal(err)

@@ -15,6 +15,7 @@ func (a *app) report() *cobra.Command {
 	var out, baseline string
 	var asJSON bool
 	var o trial.CompareOptions
+	var what trial.ReportOptions
 	cmd := &cobra.Command{
 		Use:   "report RUN… | report EXPERIMENT",
 		Short: "Write the report of a run, of runs against a baseline, or of an experiment",
@@ -28,7 +29,7 @@ output.`,
 			"  pgtlb report pages-in-march > report.md",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			r, err := a.reportOf(args, baseline, o)
+			r, err := a.reportOf(args, baseline, o, what)
 			if err != nil {
 				return err
 			}
@@ -54,12 +55,13 @@ output.`,
 	f.StringVarP(&out, "output", "o", "", "file to write: .md, .html or .json")
 	f.StringVar(&baseline, "baseline", "", "run to compare with")
 	f.BoolVar(&asJSON, "json", false, "JSON on the standard output")
+	f.BoolVar(&what.Queries, "with-queries", false, "list the queries that were seen, of runs that were recorded with this flag")
 	f.BoolVar(&o.Force, "force", false, "compare runs that differ in more than what was varied")
 	return cmd
 }
 
 // reportOf makes the report of what was named.
-func (a *app) reportOf(words []string, baseline string, o trial.CompareOptions) (trial.Report, error) {
+func (a *app) reportOf(words []string, baseline string, o trial.CompareOptions, what trial.ReportOptions) (trial.Report, error) {
 	store, err := a.store()
 	if err != nil {
 		return trial.Report{}, err
@@ -74,7 +76,7 @@ func (a *app) reportOf(words []string, baseline string, o trial.CompareOptions) 
 	case err != nil:
 		return trial.Report{}, err
 	case len(arms) == 1 && len(arms[0].Runs) == 1:
-		return trial.BuildReport(arms[0].Runs[0], nil), nil
+		return trial.BuildReport(arms[0].Runs[0], nil, what), nil
 	case len(arms) == 1:
 		return trial.Report{}, fmt.Errorf("%s are %d runs: name the others that they are to be held against with --baseline", arms[0].Name, len(arms[0].Runs))
 	}
@@ -82,7 +84,7 @@ func (a *app) reportOf(words []string, baseline string, o trial.CompareOptions) 
 	if err != nil {
 		return trial.Report{}, err
 	}
-	return trial.BuildArmsReport(arms[0], arms[1:], cmp), nil
+	return trial.BuildArmsReport(arms[0], arms[1:], cmp, what), nil
 }
 
 // compared holds the arms of a report against each other: those of one experiment by

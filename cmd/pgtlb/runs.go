@@ -90,19 +90,23 @@ func figure(v float64) string {
 
 // noteOf says what is particular about a run.
 func noteOf(r trial.RunInfo) string {
+	var notes []string
 	switch {
 	case r.Problem != "":
-		return r.Problem
+		notes = append(notes, r.Problem)
 	case r.ByHand:
-		return "entered by hand"
+		notes = append(notes, "entered by hand")
 	case r.Recording:
-		return "being recorded"
+		notes = append(notes, "being recorded")
 	case !r.Complete:
-		return "interrupted"
+		notes = append(notes, "interrupted")
 	case r.LoadFailed:
-		return "the load failed"
+		notes = append(notes, "the load failed")
 	}
-	return ""
+	if r.Queries {
+		notes = append(notes, "holds query texts")
+	}
+	return strings.Join(notes, ", ")
 }
 
 // runNames completes the names of recorded runs, for verbs that take up to most of

@@ -14,6 +14,7 @@ import (
 
 func (a *app) runsExport() *cobra.Command {
 	var out, format string
+	var queries bool
 	var columns strings.Builder
 	for _, c := range trial.CSVColumns() {
 		fmt.Fprintf(&columns, "  %-12s %s\n", c[0], c[1])
@@ -30,6 +31,9 @@ may also be a file. The formats:
   benchstat    one line for each run, as of Go's benchmarks:
                benchstat -col /pages FILE, or -col /huge_pages of an experiment
 
+Texts of queries are left out, also of runs that hold them, unless --with-queries
+stands there; only the format run can have them.
+
 Columns of csv:
 
 ` + columns.String(),
@@ -41,7 +45,10 @@ Columns of csv:
 			if err != nil {
 				return err
 			}
-			write, err := store.Exporter(args, trial.Format(format))
+			if queries && format != string(trial.AsRun) {
+				return fmt.Errorf("--with-queries: the format %s has no place for texts of queries; leave one of the two out", format)
+			}
+			write, err := store.Exporter(args, trial.Format(format), queries)
 			if err != nil {
 				return err
 			}
@@ -58,6 +65,7 @@ Columns of csv:
 	f := cmd.Flags()
 	f.StringVarP(&out, "output", "o", "", "file to write")
 	f.StringVar(&format, "format", string(trial.AsRun), "run, csv, openmetrics or benchstat")
+	f.BoolVar(&queries, "with-queries", false, "take the texts of queries along, of runs that were recorded with this flag")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(trial.Formats(), cobra.ShellCompDirectiveNoFileComp)) // fails for unknown flags only
 	return cmd
 }

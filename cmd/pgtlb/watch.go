@@ -16,7 +16,7 @@ import (
 
 func (a *app) watch() *cobra.Command {
 	var c connection
-	var plain, allowLoad bool
+	var plain, allowLoad, queries bool
 	var interval float64
 	var reports, scope string
 	cmd := &cobra.Command{
@@ -39,6 +39,9 @@ needs is made in schema pgtlb.`,
 			if allowLoad && !screen {
 				return errors.New("--allow-load: without a screen there are no keys that start a load; pgtlb bench drives one")
 			}
+			if queries && !allowLoad {
+				return errors.New("--with-queries: watch keeps no run but those of loads (--allow-load); pgtlb record keeps one of what it watches")
+			}
 			open := a.store
 			if allowLoad {
 				open = a.writableStore
@@ -48,7 +51,7 @@ needs is made in schema pgtlb.`,
 				return err
 			}
 			o := a.session(trial.Watching, store)
-			o.Config, o.Reports, o.AllowLoad = cfg, reports, allowLoad
+			o.Config, o.Reports, o.AllowLoad, o.Queries = cfg, reports, allowLoad, queries
 			if o.Scope, err = probes.ParsePerfScope(scope); err != nil {
 				return err
 			}
@@ -65,6 +68,7 @@ needs is made in schema pgtlb.`,
 	c.addFlags(cmd)
 	cmd.Flags().BoolVar(&plain, "plain", false, "one line per sample instead of a screen")
 	cmd.Flags().BoolVar(&allowLoad, "allow-load", false, "let keys start scenarios on this server, each after a question")
+	addQueries(cmd.Flags(), &queries)
 	cmd.Flags().Float64Var(&interval, "interval", 1, "seconds between samples")
 	cmd.Flags().StringVar(&scope, "scope", "", scopeHelp)
 	cmd.Flags().StringVar(&reports, "report-dir", "", "where e writes reports (default: the working directory)")

@@ -2,8 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"pgtlb/workload/trial"
 )
@@ -44,6 +47,8 @@ func TestWatchingARunningServer(t *testing.T) {
 		t.Errorf("its report: exit code %d\n%s%s", r.code, r.err, r.out)
 	}
 
+	checkQueriesOnRequest(t, server)
+
 	w := watcher.open(120, 40, append([]string{"watch"}, server...)...)
 	text := w.waitText("pg_stat_statements is not installed", "watching, read only", "client", "postmaster", "Page tables")
 	if strings.Contains(text, "1-9 scenario") {
@@ -61,4 +66,73 @@ func TestWatchingARunningServer(t *testing.T) {
 		t.Errorf("lab: exit code %d", code)
 	}
 	box.nothingLeft()
+}
+
+// checkQueriesOnRequest: what real sessions ask comes into a run and its report only
+// with --with-queries, and a password in no case.
+func checkQueriesOnRequest(t *testing.T, server []string) {
+	box := newSandbox(t)
+	for _, sql := range []string{"SELECT 'shop-0815' AS orders_of_the_shop", "CREATE ROLE clerk PASSWORD 'hunter2'"} {
+		cfg, err := pgx.ParseConfig("host=" + server[1] + " user=postgres dbname=postgres application_name=shop")
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := pgx.ConnectConfig(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close(t.Context())
+		if _, err := conn.Exec(t.Context(), sql, pgx.QueryExecModeSimpleProtocol); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must := func(args ...string) string {
+		r := box.run(args...)
+		if r.code != exitDone {
+			t.Fatalf("%s: exit code %d\n%s", strings.Join(args, " "), r.code, r.err)
+		}
+		return r.out
+	}
+	must(append([]string{"record", "-T", "2"}, server...)...)
+	if text := must("report", "last", "--with-queries"); !strings.Contains(text, "This run holds no query texts") || strings.Contains(text, "orders_of_the_shop") {
+		t.Errorf("the report of a run without texts:\n%s", text)
+	}
+	must("runs", "remove", "-y", "last")
+	must(append([]string{"record", "-T", "2", "--with-queries"}, server...)...)
+	run := box.theRun()
+	if !run.Meta.Queries {
+		t.Error("the header does not say that there are texts")
+	}
+	text := must("report", "last", "--with-queries")
+	for _, want := range []string{"## Queries seen", "    SELECT $1 AS orders_of_the_shop\n", "    CREATE ROLE clerk PASSWORD $1\n", "; pgtlb's load:"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the report has no %q:\n%s", want, text)
+		}
+	}
+	for what, text := range map[string]string{"report": must("report", "last"), "export": must("runs", "export", "last"), "CSV": must("runs", "export", "last", "--format", "csv"), "JSON": must("report", "last", "--json")} {
+		if strings.Contains(text, "orders_of_the_shop") || strings.Contains(text, "clerk") {
+			t.Errorf("%s has a query that nobody asked for", what)
+		}
+	}
+	if text := must("runs", "export", "last", "--with-queries"); !strings.Contains(text, "SELECT 'shop-0815' AS orders_of_the_shop") || strings.Contains(text, "hunter2") {
+		t.Error("the export with texts lacks one, or has a password")
+	}
+	if file, err := os.ReadFile(box.state + "/pgtlb/runs/" + run.Meta.Name + trial.Extension); err != nil || strings.Contains(string(file), "hunter2") {
+		t.Errorf("a password is in the run: %v", err)
+	}
+	if text := must("runs"); !strings.Contains(text, "holds query texts") {
+		t.Errorf("the list does not tell of texts:\n%s", text)
+	}
+	if text := must("runs", "show", "last"); !strings.Contains(text, "query texts  ") {
+		t.Errorf("what is shown of the run does not tell of texts:\n%s", text)
+	}
+	s := box.open(160, 50, "replay", "last")
+	s.waitText("SELECT 'shop-0")
+	s.press("q")
+	if code := s.exit(); code != exitDone {
+		t.Errorf("replay: exit code %d", code)
+	}
+	if r := box.run("watch", "--with-queries", "--plain"); r.code != exitUsage || !strings.Contains(r.err, "pgtlb record keeps one") {
+		t.Errorf("watch: exit code %d\n%s", r.code, r.err)
+	}
 }

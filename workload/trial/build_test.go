@@ -180,7 +180,7 @@ func publishedMeta(pages, hugePages string) Meta {
 	kB := map[string]int{"4kB": 4, "2MB": 2048}[pages]
 	inUse := map[string]string{"4kB": "off", "2MB": "on"}[pages]
 	return Meta{
-		Schema: Schema, Name: "20261130-134512-point-select-" + pages, Kind: "load", Pages: pages,
+		Schema: plainSchema, Name: "20261130-134512-point-select-" + pages, Kind: "load", Pages: pages,
 		Created: time.Date(2026, 11, 30, 13, 45, 12, 0, time.UTC), Program: "pgtlb 0.1", Interval: time.Second,
 		Host: probes.Host{
 			Hostname: "db1", OS: "Debian GNU/Linux 12", Kernel: "6.18.0-amd64", Arch: "amd64",

@@ -101,7 +101,7 @@ func (f ByHandForm) run() (*Run, error) {
 		f.CounterWindowS = f.LoadS
 	}
 	m := Meta{
-		Schema: Schema, Name: experiment.SafeName(f.Name), Created: f.Created, Kind: "load", Pages: f.Pages, Note: f.Note,
+		Schema: plainSchema, Name: experiment.SafeName(f.Name), Created: f.Created, Kind: "load", Pages: f.Pages, Note: f.Note,
 		Loads:  []LoadMeta{{Scenario: f.Scenario, Clients: f.Clients, DurationS: f.LoadS}},
 		Server: probes.ServerInfo{Version: f.ServerVersion},
 		ByHand: &ByHand{LoadS: f.LoadS, CounterWindowS: f.CounterWindowS, Metrics: f.Metrics},

@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -16,7 +15,10 @@ import (
 // a run, several runs joined by commas, a glob over run names or files, or
 // EXPERIMENT:ARM. One word alone may be the name of an experiment, whose arms are
 // then all there are, in the order of their first runs.
-func (s *Store) Arms(words []string) ([]ArmRuns, error) {
+func (s *Store) Arms(words []string) ([]ArmRuns, error) { return s.arms(words, Read) }
+
+// arms reads the sides of a comparison; read reads the file of a run.
+func (s *Store) arms(words []string, read func(path string) (*Run, error)) ([]ArmRuns, error) {
 	if len(words) == 1 {
 		arms, err := s.experiment(words[0])
 		if err != nil || len(arms) > 1 {
@@ -28,7 +30,7 @@ func (s *Store) Arms(words []string) ([]ArmRuns, error) {
 	}
 	var out []ArmRuns
 	for _, w := range words {
-		arm, err := s.arm(w)
+		arm, err := s.arm(w, read)
 		if err != nil {
 			return nil, err
 		}
@@ -64,7 +66,7 @@ func unlike(arms []ArmRuns) ([]ArmRuns, error) {
 
 // arm reads the runs of one arm. Its name is the word, or what its runs have in
 // common.
-func (s *Store) arm(word string) (ArmRuns, error) {
+func (s *Store) arm(word string, read func(path string) (*Run, error)) (ArmRuns, error) {
 	if name, value, ok := strings.Cut(word, ":"); ok && !isFile(word) {
 		arms, err := s.experiment(name)
 		if err != nil {
@@ -90,7 +92,7 @@ func (s *Store) arm(word string) (ArmRuns, error) {
 			return arm, err
 		}
 		for _, path := range paths {
-			run, err := Read(path)
+			run, err := read(path)
 			if err != nil {
 				return arm, err
 			}
@@ -176,47 +178,4 @@ func armsOf(runs []*Run, name func(*Run) string) []ArmRuns {
 		out[at].Runs = append(out[at].Runs, r)
 	}
 	return out
-}
-
-// The ways to group runs of one kind.
-const (
-	ByHour    = "hour"
-	ByWeekday = "weekday"
-	ByTag     = "tag"
-)
-
-// Grouped makes arms of runs by when they were started, in local time, or by their
-// tag. The first group, in the order of the clock, of the week or of the alphabet, is
-// the base.
-func Grouped(runs []*Run, by string) ([]ArmRuns, error) {
-	var name func(*Run) string
-	order := func(a, b ArmRuns) int { return cmp.Compare(a.Name, b.Name) }
-	switch by {
-	case ByHour:
-		name = func(r *Run) string { return r.Meta.Created.Local().Format("15") + ":00" }
-	case ByWeekday:
-		name = func(r *Run) string { return r.Meta.Created.Local().Weekday().String() }
-		order = func(a, b ArmRuns) int { return cmp.Compare(day(a), day(b)) }
-	case ByTag:
-		name = tagOf
-	default:
-		return nil, fmt.Errorf("--by %s: it is %s, %s or %s", by, ByHour, ByWeekday, ByTag)
-	}
-	arms := armsOf(inTime(runs), name)
-	slices.SortStableFunc(arms, order)
-	if len(arms) < 2 {
-		return nil, errors.New("all runs are of " + arms[0].Name + ": there is nothing to hold against it")
-	}
-	return arms, nil
-}
-
-// day counts from Monday.
-func day(a ArmRuns) time.Weekday { return (a.Runs[0].Meta.Created.Local().Weekday() + 6) % 7 }
-
-// tagOf are a run's tags.
-func tagOf(r *Run) string {
-	if len(r.Tags) == 0 {
-		return "(no tag)"
-	}
-	return strings.Join(r.Tags, " ")
 }

@@ -17,6 +17,9 @@ type Arm struct {
 
 // ArmOf summarises a run over its load window.
 func ArmOf(run *Run) Arm {
+	if run.summary != nil {
+		return Arm{Meta: run.Meta, Summary: withReasons(run.summary, run.Meta)}
+	}
 	return Arm{Meta: run.Meta, Summary: summaryOf(run.Meta, Frames(run))}
 }
 
@@ -26,6 +29,11 @@ func summaryOf(meta Meta, frames []probes.Frame) *Summary {
 	if meta.ByHand != nil {
 		s = meta.ByHand.summary()
 	}
+	return withReasons(s, meta)
+}
+
+// withReasons says of metrics that are not in a summary why they could not be opened.
+func withReasons(s *Summary, meta Meta) *Summary {
 	for _, u := range meta.Unavailable {
 		k := probes.Key{ID: u.ID}
 		if f, there := s.Figures[k]; !there || !f.OK() {

@@ -37,13 +37,15 @@ import (
 // next n over as they are, n < 0 leaves the next −n out, an array takes the next
 // one over with changes, an object is a new one. The array is
 //
-//	[which,number,…,"state","wait"]
+//	[which,number,…,"state","wait",query]
 //
 // with bit i of which set for each of the eight numbers of memory and use (see
-// backendNumbers) that grew, in their order, bit 8 for State and 9 for Wait.
+// backendNumbers) that grew, in their order, bit 8 for State, 9 for Wait and 10 for
+// Query, which is a number where an earlier sample had it (see chain.texts).
 const (
 	changedState = 8
 	changedWait  = 9
+	changedQuery = 10
 )
 
 // deltaStart begins every line of this form.
@@ -114,7 +116,7 @@ func appendBatch(out []byte, c *chain, place int, b *probes.Batch) ([]byte, erro
 	out = append(out, ']')
 	if len(b.Backends)+len(base.Backends) > 0 {
 		out = append(out, ",["...)
-		if out, err = appendBackends(out, base.Backends, b.Backends); err != nil {
+		if out, err = appendBackends(out, c, base.Backends, b.Backends); err != nil {
 			return nil, err
 		}
 		out = append(out, ']')
@@ -207,7 +209,7 @@ type ident struct {
 func identOf(b *probes.Backend) ident { return ident{b.Pid, b.StartTicks} }
 
 // appendBackends writes how the list is made from that of the base.
-func appendBackends(out []byte, base, list []probes.Backend) ([]byte, error) {
+func appendBackends(out []byte, c *chain, base, list []probes.Backend) ([]byte, error) {
 	at, same, first := 0, int64(0), true
 	item := func() {
 		if !first {
@@ -249,7 +251,7 @@ func appendBackends(out []byte, base, list []probes.Backend) ([]byte, error) {
 			flush()
 			item()
 			if ok {
-				out = appendChanges(out, &base[at], b, which)
+				out = appendChanges(out, c, &base[at], b, which)
 				at++
 				continue
 			}
@@ -272,8 +274,8 @@ func appendBackends(out []byte, base, list []probes.Backend) ([]byte, error) {
 // told in the short form, also for what it does not know of.
 func changes(was, is *probes.Backend) (which int64, ok bool) {
 	a, b := *was, *is
-	a.Mem, a.Use, a.State, a.Wait = nil, nil, "", ""
-	b.Mem, b.Use, b.State, b.Wait = nil, nil, "", ""
+	a.Mem, a.Use, a.State, a.Wait, a.Query = nil, nil, "", "", ""
+	b.Mem, b.Use, b.State, b.Wait, b.Query = nil, nil, "", "", ""
 	// Times are alike when they are written alike.
 	if a.Started != b.Started && a.Started.Equal(b.Started) && a.Started.Format(timeForm) == b.Started.Format(timeForm) {
 		b.Started = a.Started
@@ -286,6 +288,9 @@ func changes(was, is *probes.Backend) (which int64, ok bool) {
 	}
 	if was.Wait != is.Wait {
 		which |= 1 << changedWait
+	}
+	if was.Query != is.Query {
+		which |= 1 << changedQuery
 	}
 	oldMem, oldUse, mem, use := memOf(was), useOf(was), memOf(is), useOf(is)
 	old, now := backendNumbers(&oldMem, &oldUse), backendNumbers(&mem, &use)
@@ -316,7 +321,7 @@ func useOf(b *probes.Backend) probes.BackendUse {
 	return *b.Use
 }
 
-func appendChanges(out []byte, was, is *probes.Backend, which int64) []byte {
+func appendChanges(out []byte, c *chain, was, is *probes.Backend, which int64) []byte {
 	out = append(out, '[')
 	out = strconv.AppendInt(out, which, 10)
 	oldMem, oldUse, mem, use := memOf(was), useOf(was), memOf(is), useOf(is)
@@ -331,6 +336,13 @@ func appendChanges(out []byte, was, is *probes.Backend, which int64) []byte {
 	}
 	if which&(1<<changedWait) != 0 {
 		out = appendString(append(out, ','), is.Wait)
+	}
+	if which&(1<<changedQuery) != 0 {
+		if n, known := c.numbers[is.Query]; known {
+			out = appendNumber(out, int64(n))
+		} else {
+			out = appendString(append(out, ','), is.Query)
+		}
 	}
 	return append(out, ']')
 }

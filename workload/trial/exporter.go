@@ -25,8 +25,9 @@ func Formats() []string {
 }
 
 // Exporter finds the runs that a person named and returns what writes them, one
-// behind the other, in a format.
-func (s *Store) Exporter(names []string, as Format) (func(io.Writer) error, error) {
+// behind the other, in a format. Only AsRun has the texts of queries, if they are asked
+// for.
+func (s *Store) Exporter(names []string, as Format, queries bool) (func(io.Writer) error, error) {
 	writers := map[Format]func(io.Writer, []*Run) error{AsCSV: WriteCSV, AsOpenMetrics: WriteOpenMetrics, AsBenchstat: WriteBenchstat}
 	write, other := writers[as]
 	if !other && as != AsRun {
@@ -46,7 +47,7 @@ func (s *Store) Exporter(names []string, as Format) (func(io.Writer) error, erro
 	if !other {
 		return func(w io.Writer) error {
 			for _, path := range paths {
-				if err := ExportRun(w, path); err != nil {
+				if err := ExportRun(w, path, queries); err != nil {
 					return err
 				}
 			}

@@ -33,6 +33,7 @@ func Info(path string) RunInfo {
 	}
 	info.Created, info.Scenario, info.Pages, info.Server = meta.Created, scenarios(*meta), meta.Pages, meta.Server.Version
 	info.Step, info.ByHand = meta.Step, meta.ByHand != nil
+	info.Queries = meta.Queries
 	if meta.Name != info.Name {
 		info.Recorded = meta.Name
 	}

@@ -155,7 +155,7 @@ func TestExportTellsOfALongLine(t *testing.T) {
 	if err != nil || f.Close() != nil {
 		t.Fatal(err)
 	}
-	if err := ExportRun(&strings.Builder{}, run.Path()); err == nil || !strings.Contains(err.Error(), "is longer than") {
+	if err := ExportRun(&strings.Builder{}, run.Path(), false); err == nil || !strings.Contains(err.Error(), "is longer than") {
 		t.Errorf("%v", err)
 	}
 }

@@ -16,7 +16,7 @@ func TestOneMissedSampleIsAGap(t *testing.T) {
 	for _, id := range []string{probes.PageFaults, probes.ContextSwitches, probes.CPUUser} {
 		host.Misses = append(host.Misses, probes.Miss{ID: id, Reason: "its read has not ended after 900 ms"})
 	}
-	r := BuildReport(run, nil)
+	r := BuildReport(run, nil, ReportOptions{})
 	o := BuildObserved(run)
 	for what, misses := range map[string][]probes.Miss{"report": r.Unavailable, "result": o.Unavailable} {
 		ids := map[string]bool{}

@@ -56,7 +56,7 @@ func TestTotalThatDoesNotCoverTheWindowSaysSo(t *testing.T) {
 	if c.PerTxn != nil || c.UncoveredS != f.Uncovered {
 		t.Errorf("counted as %+v, want nothing per transaction", c)
 	}
-	for _, row := range BuildReport(run, nil).Rows {
+	for _, row := range BuildReport(run, nil, ReportOptions{}).Rows {
 		if row.Metric == probes.PageFaults && (!strings.HasPrefix(row.Cand.Main, "≥ ") || !strings.Contains(row.Note, "2 s of the time")) {
 			t.Errorf("reported as %+v", row)
 		}

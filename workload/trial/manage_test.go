@@ -182,7 +182,7 @@ func TestRunThatIsBeingRecorded(t *testing.T) {
 	_, _, err = s.Tag("now", []string{"x"}, nil)
 	wantError(t, err, busy)
 	var out bytes.Buffer
-	if err := ExportRun(&out, r.Path()); err != nil {
+	if err := ExportRun(&out, r.Path(), false); err != nil {
 		t.Error(err)
 	}
 	if run, err := parseRun(&out); err != nil || len(run.Samples) != 10 {
@@ -250,7 +250,7 @@ func TestExportedRunsAreImported(t *testing.T) {
 	if err := os.WriteFile(path, content[:len(content)-300], 0o600); err != nil { // interrupted
 		t.Fatal(err)
 	}
-	write, err := from.Exporter([]string{"first", path}, AsRun)
+	write, err := from.Exporter([]string{"first", path}, AsRun, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -361,7 +361,7 @@ func TestPublishedPairEnteredByHand(t *testing.T) {
 	near(t, "TPS", a.Summary.Get(probes.TPS).Value, 54263)
 	near(t, "page faults per second", a.Summary.Get(probes.PageFaults).Value, 1397551./25)
 	near(t, "page faults", a.Summary.Get(probes.PageFaults).Total, 1397551)
-	r := BuildReport(cand, base)
+	r := BuildReport(cand, base, ReportOptions{})
 	if !strings.Contains(r.Sentence, "TPS +7.93 %") || len(r.Charts) > 0 {
 		t.Errorf("report says %q, with %d charts", r.Sentence, len(r.Charts))
 	}

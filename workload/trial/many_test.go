@@ -154,7 +154,7 @@ func TestPublishedPairByHand(t *testing.T) {
 			t.Errorf("the audit lacks %q:\n%s", want, strings.Join(audit, "\n"))
 		}
 	}
-	r := BuildReport(cand, base)
+	r := BuildReport(cand, base, ReportOptions{})
 	if len(r.Rows) == 0 || r.Rows[0].Diff != "+7.93 %" || len(r.Charts) > 0 {
 		t.Errorf("report: %+v", r.Rows)
 	}
@@ -364,23 +364,26 @@ func TestPIsNeverZero(t *testing.T) {
 }
 
 func TestGrouped(t *testing.T) {
-	t.Setenv("TZ", "UTC")
 	base, cand := abba(nil, []float64{1, 2}, []float64{3, 4})
 	runs := append(base.Runs, cand.Runs...)
 	for i, r := range runs {
-		r.Meta.Created = time.Date(2026, 11, 29+i%2, 9+12*(i%2), 0, 0, 0, time.Local) // Sunday and Monday
+		r.Meta.Created = time.Date(2026, 11, 29+i%2, 9+12*(i%2), 0, 0, 0, time.UTC) // Sunday and Monday
 		r.Tags = []string{[]string{"night", "day"}[i%2]}
 	}
 	for by, want := range map[string][]string{ByHour: {"09:00", "21:00"}, ByWeekday: {"Monday", "Sunday"}, ByTag: {"day", "night"}} {
-		arms, err := Grouped(runs, by)
-		if err != nil || !slices.Equal(armNames(arms), want) || len(arms[0].Runs) != 2 {
-			t.Errorf("%s: %v, %v", by, armNames(arms), err)
+		clock, err := clockworkOf(by, time.UTC)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := grouped(runs, clock)
+		if err != nil || !slices.Equal(armNames(g.Arms), want) || len(g.Arms[0].Runs) != 2 || len(g.Warnings) > 0 {
+			t.Errorf("%s: %v, %q, %v", by, armNames(g.Arms), g.Warnings, err)
+		}
+		if _, err := grouped(runs[:1], clock); err == nil {
+			t.Errorf("%s: one group was compared", by)
 		}
 	}
-	if _, err := Grouped(runs[:1], ByHour); err == nil {
-		t.Error("one group was compared")
-	}
-	if _, err := Grouped(runs, "moon"); err == nil {
+	if _, err := clockworkOf("moon", time.UTC); err == nil {
 		t.Error("groups by the moon")
 	}
 }

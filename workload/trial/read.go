@@ -22,7 +22,11 @@ const longestLine = 16 << 20
 // Read reads a run file. What it must leave out (a line cut in the middle, a
 // damaged line) is in Run.Warnings; an error means that the file is no run, or
 // one of a newer format.
-func Read(path string) (*Run, error) {
+func Read(path string) (*Run, error) { return readEach(path, nil) }
+
+// readEach is Read of a run that may be too long to be held: each is given every sample
+// in place of the run. With nil the run has them.
+func readEach(path string, each func(*probes.Sample)) (*Run, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading run: %w", err)
@@ -31,7 +35,7 @@ func Read(path string) (*Run, error) {
 	if st, err := f.Stat(); err == nil && !st.Mode().IsRegular() {
 		return nil, fmt.Errorf("reading run: %s is not a file", path)
 	}
-	run, err := parseRun(f)
+	run, err := parseEach(f, each)
 	if err != nil {
 		return nil, fmt.Errorf("reading run %s: %w", path, err)
 	}
@@ -56,13 +60,17 @@ func Frames(run *Run) []probes.Frame {
 }
 
 // parseRun reads a run from its lines.
-func parseRun(r io.Reader) (*Run, error) {
+func parseRun(r io.Reader) (*Run, error) { return parseEach(r, nil) }
+
+// parseEach is parseRun as readEach is Read.
+func parseEach(r io.Reader, each func(*probes.Sample)) (*Run, error) {
 	in := newLineReader(r)
 	meta, err := readHeader(in)
 	if err != nil {
 		return nil, err
 	}
 	p := newRunParser(*meta)
+	p.each = each
 	for {
 		text, whole, err := in.next()
 		if errors.Is(err, io.EOF) {
@@ -85,7 +93,9 @@ type runParser struct {
 	chain   *chain
 	delta   deltaReader
 	damaged damage
-	// backends are those of all samples.
+	// each is given every sample in place of the run, which then holds none.
+	each func(*probes.Sample)
+	// backends are those of all samples that the run holds.
 	backends int
 }
 
@@ -160,8 +170,13 @@ func (p *runParser) unreadable(whole bool, number int) {
 
 // add adds a sample, unless it is not later than the one before.
 func (p *runParser) add(s *probes.Sample, full bool, number int) {
-	if n := len(p.run.Samples); n > 0 && s.T <= p.run.Samples[n-1].T {
+	if last := p.chain.last; last != nil && s.T <= last.T {
 		p.damaged.add(number, errNotLater.Error())
+		return
+	}
+	if p.each != nil {
+		p.chain.add(s, full)
+		p.each(s)
 		return
 	}
 	for i := range s.Batches {

@@ -61,7 +61,7 @@ func TestForeignFilesAreRefusedInOneSentence(t *testing.T) {
 		"{}\n":                             "not a pgtlb run",
 		`{"header":null}` + "\n":           "not a pgtlb run",
 		`{"sample":{"seq":1}}`:             "not a pgtlb run",
-		`{"header":{"schema":99}}`:         "written by a newer pgtlb: format 99, this one reads up to 2",
+		`{"header":{"schema":99}}`:         "written by a newer pgtlb: format 99, this one reads up to 3",
 		`{"header":{"schema":1,"name":7}}`: "the header is damaged",
 		"\x7fELF\x02\x01\x01":              "not a pgtlb run",
 	} {

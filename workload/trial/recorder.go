@@ -54,9 +54,11 @@ type Recorder struct {
 	size    int64 // bytes of whole lines
 	stopped bool
 	lost    int // samples that came after the recording stopped
-	chain   chain
+	samples sampleWriter
 	span    span
 	buf     []byte
+	// queries are what became of the texts of the last minutes; see query.
+	queries map[string]string
 }
 
 // Create makes a new run file in dir, which it makes too (0700) where it is
@@ -68,7 +70,7 @@ func Create(dir string, meta Meta) (*Recorder, error) {
 		return nil, fmt.Errorf("making the directory for runs: %w", err)
 	}
 	meta = withoutSecrets(meta)
-	meta.Schema = Schema
+	meta.Schema = schemaOf(meta)
 	if meta.Created.IsZero() {
 		meta.Created = time.Now()
 	}
@@ -123,7 +125,8 @@ func (r *Recorder) Name() string { return r.meta.Name }
 // Path is the run's file.
 func (r *Recorder) Path() string { return r.path }
 
-// Append writes one sample, without the text of queries. The first write that
+// Append writes one sample; queries are kept where the header says so, without
+// passwords, and are left out elsewhere. The first write that
 // fails stops the recording: the file is cut back to its last whole line, the
 // error is returned once, and what comes later is only counted.
 func (r *Recorder) Append(s *probes.Sample) error {
@@ -131,19 +134,19 @@ func (r *Recorder) Append(s *probes.Sample) error {
 		r.lost++
 		return nil
 	}
-	s = withoutQueries(s)
-	full := !r.chain.follows(s)
-	var err error
-	if full {
-		err = r.writeLine(line{Sample: s})
+	if r.meta.Queries {
+		s = withQueries(s, r.query)
 	} else {
-		err = r.writeDelta(s)
+		s = withoutQueries(s)
+	}
+	text, err := r.samples.line(s)
+	if err == nil {
+		err = r.write(text)
 	}
 	if err != nil {
 		r.lost++
 		return err
 	}
-	r.chain.add(s, full)
 	r.span.add(s)
 	return nil
 }
@@ -189,15 +192,6 @@ func (r *Recorder) writeLine(l line) error {
 	return r.write(text)
 }
 
-// writeDelta writes a sample as what has changed since the one before.
-func (r *Recorder) writeDelta(s *probes.Sample) error {
-	text, err := appendDelta(r.buf[:0], &r.chain, s)
-	if err != nil {
-		return err
-	}
-	return r.write(text)
-}
-
 // write appends one line in one write call, or leaves the file as it was.
 func (r *Recorder) write(text []byte) error {
 	r.buf = append(text, '\n')
@@ -225,9 +219,27 @@ func (r *Recorder) cutBack() error {
 	return nil
 }
 
+// query is a text as it is recorded. Most come second after second.
+func (r *Recorder) query(text string) string {
+	kept, known := r.queries[text]
+	if !known {
+		if r.queries == nil || len(r.queries) >= mostTexts {
+			r.queries = map[string]string{}
+		}
+		kept = recordedQuery(text)
+		r.queries[text] = kept
+	}
+	return kept
+}
+
 // withoutQueries copies a sample without the text of queries, which may hold
 // passwords and personal data.
 func withoutQueries(s *probes.Sample) *probes.Sample {
+	return withQueries(s, func(string) string { return "" })
+}
+
+// withQueries copies a sample with other texts of queries.
+func withQueries(s *probes.Sample, text func(string) string) *probes.Sample {
 	c := *s
 	c.Batches = slices.Clone(s.Batches)
 	for i, b := range c.Batches {
@@ -236,7 +248,7 @@ func withoutQueries(s *probes.Sample) *probes.Sample {
 		}
 		c.Batches[i].Backends = slices.Clone(b.Backends)
 		for j := range c.Batches[i].Backends {
-			c.Batches[i].Backends[j].Query = ""
+			c.Batches[i].Backends[j].Query = text(c.Batches[i].Backends[j].Query)
 		}
 	}
 	return &c

@@ -56,7 +56,7 @@ func TestRepeatOfAPair(t *testing.T) {
 	for _, b := range []*builder{&cand, &base} {
 		b.meta.Lab, b.meta.Command = true, "pgtlb lab"
 	}
-	r := BuildReport(cand.run(), base.run())
+	r := BuildReport(cand.run(), base.run(), ReportOptions{})
 	want := append(repeat(base.meta, 25), repeat(cand.meta, 25)...)
 	if len(r.Repeat) != 2 || !slices.Equal(r.Repeat, want) {
 		t.Errorf("repeat %q, want %q", r.Repeat, want)

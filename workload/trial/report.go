@@ -43,6 +43,9 @@ type Report struct {
 	Sources     []SourceRow   `json:"sources"`
 	Audit       []AuditLine   `json:"audit"`
 	Warnings    []string      `json:"warnings"`
+	// Queries are the texts that were seen, the baseline's first; nil unless they were
+	// asked for.
+	Queries []QueriesSeen `json:"queries,omitempty"`
 	// Comparison holds the rows of compare --json; nil without a baseline.
 	Comparison *Comparison `json:"comparison,omitempty"`
 	Run        Meta        `json:"run"`
@@ -84,19 +87,25 @@ type SourceRow struct {
 	Meaning string `json:"meaning"`
 }
 
+// ReportOptions say what a report has that not every one has.
+type ReportOptions struct {
+	// Queries adds the texts of queries, where the runs hold them.
+	Queries bool
+}
+
 // BuildReport makes the report of a run, held against base unless that is nil. What
 // the two differ in beside what was varied is among the warnings.
-func BuildReport(cand, base *Run) Report {
+func BuildReport(cand, base *Run, o ReportOptions) Report {
 	if base == nil {
-		return buildReport(cand, nil, nil)
+		return buildReport(cand, nil, nil, o)
 	}
 	cmp := compareSets(armSetOf(ArmRuns{"baseline", []*Run{base}}), []*armSet{armSetOf(ArmRuns{"current", []*Run{cand}})}, verdict.Usual(0))
-	return buildReport(cand, base, &cmp)
+	return buildReport(cand, base, &cmp, o)
 }
 
 // buildReport makes the report of one run, or of two that stand for the arms of a
 // comparison.
-func buildReport(cand, base *Run, cmp *Comparison) Report {
+func buildReport(cand, base *Run, cmp *Comparison, o ReportOptions) Report {
 	meta := withoutSecrets(cand.Meta)
 	frames := Frames(cand)
 	c := Arm{Meta: meta, Summary: summaryOf(meta, frames)}
@@ -131,6 +140,12 @@ func buildReport(cand, base *Run, cmp *Comparison) Report {
 	r.Settings = settingRows(meta, r.Baseline)
 	r.Sources = sources(r.Rows, metrics)
 	r.Key = keyRows(r)
+	if o.Queries {
+		if base != nil {
+			r.Queries = append(r.Queries, queriesOf(base, baseFrames))
+		}
+		r.Queries = append(r.Queries, queriesOf(cand, frames))
+	}
 	return r
 }
 

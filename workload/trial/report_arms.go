@@ -13,14 +13,14 @@ import (
 // BuildArmsReport makes the report of arms that CompareArms has compared. What can
 // be told of single runs only, as lines over time, is told of one run of the base and
 // one of the first candidate, which it names.
-func BuildArmsReport(base ArmRuns, cands []ArmRuns, cmp Comparison) Report {
+func BuildArmsReport(base ArmRuns, cands []ArmRuns, cmp Comparison, o ReportOptions) Report {
 	b, c := armSetOf(base), armSetOf(cands[0])
 	sets := []*armSet{b, c}
 	for _, other := range cands[1:] {
 		sets = append(sets, armSetOf(other))
 	}
 	atB, atC, how := standing(b, c, &cmp)
-	r := buildReport(c.runs[atC], b.runs[atB], &cmp)
+	r := buildReport(c.runs[atC], b.runs[atB], &cmp, o)
 	if len(sets) == 2 && len(b.runs) == 1 && len(c.runs) == 1 {
 		return r
 	}

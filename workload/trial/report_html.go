@@ -30,9 +30,11 @@ var reportTemplate = sync.OnceValues(func() (*template.Template, error) {
 		"side": func(better int) string {
 			return map[int]string{1: "good", -1: "bad"}[better]
 		},
-		"brief": brief,
-		"clean": probes.Clean,
-		"rows":  func(rows []ReportRow, paired bool) resultRows { return resultRows{rows, paired} },
+		"brief":  brief,
+		"clean":  probes.Clean,
+		"memory": func(kB *uint64) string { return probes.Memory(float64(*kB)) },
+		"number": func(v *float64) string { return probes.Count(*v) },
+		"rows":   func(rows []ReportRow, paired bool) resultRows { return resultRows{rows, paired} },
 	}).Parse(reportHTML)
 })
 

@@ -43,6 +43,7 @@ func WriteMarkdown(w io.Writer, r Report) error {
 		m.table(resultTable(r.Steady.Steady, r.Paired))
 	}
 	m.bars(r.Bars)
+	m.queries(r.Queries)
 	m.surroundings(r)
 	m.heading("Where the figures come from")
 	rows := [][]string{{"figure", "source", "scope"}}
@@ -206,6 +207,22 @@ func (m *markdown) bars(b *Bars) {
 		m.line("baseline: " + barsText(b.Base))
 	}
 	m.line("current: " + barsText(b.Current))
+}
+
+// queries lists the texts that were seen in each run.
+func (m *markdown) queries(runs []QueriesSeen) {
+	for _, q := range runs {
+		title := "Queries seen"
+		if len(runs) > 1 {
+			title += " in " + q.Run
+		}
+		m.heading(title)
+		m.line(mdText(q.Note))
+		for _, s := range q.Texts {
+			m.line(mdText(s.SeenText()) + ":")
+			m.line("    " + probes.Clean(s.Text)) // as in surroundings
+		}
+	}
 }
 
 // barsText names each backend's page table, or the spread where there are many.

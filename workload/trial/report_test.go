@@ -80,10 +80,10 @@ func TestReportGoldens(t *testing.T) {
 	cand, base := withoutPMU()
 	arms := measuredExperiment()
 	for name, r := range map[string]Report{
-		"experiment": BuildArmsReport(arms[0], arms[1:], mustCompare(t, arms[0], arms[1:]...)),
-		"published":  BuildReport(published2MB().run(), published4kB().run()),
-		"alone":      BuildReport(published4kB().run(), nil),
-		"no-pmu":     BuildReport(cand, base),
+		"experiment": BuildArmsReport(arms[0], arms[1:], mustCompare(t, arms[0], arms[1:]...), ReportOptions{}),
+		"published":  BuildReport(published2MB().run(), published4kB().run(), ReportOptions{}),
+		"alone":      BuildReport(published4kB().run(), nil, ReportOptions{}),
+		"no-pmu":     BuildReport(cand, base, ReportOptions{}),
 	} {
 		for ext, write := range map[string]func(io.Writer, Report) error{"md": WriteMarkdown, "html": WriteHTML, "json": WriteJSON} {
 			if ext == "json" && name != "published" {
@@ -100,7 +100,7 @@ func TestReportGoldens(t *testing.T) {
 
 // The published pair is a known answer.
 func TestReportOfThePublishedPair(t *testing.T) {
-	r := BuildReport(published2MB().run(), published4kB().run())
+	r := BuildReport(published2MB().run(), published4kB().run(), ReportOptions{})
 	want := map[string]string{
 		probes.TPS: "+7.93 %", probes.LatencyMean: "−6.80 %", probes.PageFaults: "÷1,338 (1,338 times fewer)",
 		probes.DTLBMissPct: "−0.24 pp", probes.DTLBLoads: "+3.40 %", probes.CyclesKernel: "−9.44 %", probes.CyclesUser: "+3.87 %",
@@ -137,7 +137,7 @@ var (
 func TestHTMLNeedsNothingElse(t *testing.T) {
 	cand, base := withoutPMU()
 	var b bytes.Buffer
-	if err := WriteHTML(&b, BuildReport(cand, base)); err != nil {
+	if err := WriteHTML(&b, BuildReport(cand, base, ReportOptions{})); err != nil {
 		t.Fatal(err)
 	}
 	page := b.String()
@@ -158,7 +158,7 @@ func TestHTMLNeedsNothingElse(t *testing.T) {
 func TestNoReportHoldsSecretsOrControlCharacters(t *testing.T) {
 	cand, base := withoutPMU()
 	cand.Meta.Command = "pgtlb bench -d postgresql://app:hunter2@db1/bench"
-	r := BuildReport(cand, base)
+	r := BuildReport(cand, base, ReportOptions{})
 	for name, write := range map[string]func(io.Writer, Report) error{"md": WriteMarkdown, "html": WriteHTML, "json": WriteJSON} {
 		var b bytes.Buffer
 		if err := write(&b, r); err != nil {
@@ -174,7 +174,7 @@ func TestNoReportHoldsSecretsOrControlCharacters(t *testing.T) {
 
 func TestExportAll(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "reports")
-	paths, err := ExportAll(dir, "pgtlb 4kB/2MB", BuildReport(published2MB().run(), published4kB().run()))
+	paths, err := ExportAll(dir, "pgtlb 4kB/2MB", BuildReport(published2MB().run(), published4kB().run(), ReportOptions{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +250,7 @@ func TestReportsOfOddRuns(t *testing.T) {
 	one := &Run{Meta: published4kB().meta, Samples: published4kB().samples()[:1]}
 	for _, cand := range []*Run{empty, watch, one, published4kB().run()} {
 		for _, base := range []*Run{nil, empty, watch, one, published2MB().run()} {
-			r := BuildReport(cand, base)
+			r := BuildReport(cand, base, ReportOptions{})
 			for _, write := range []func(io.Writer, Report) error{WriteMarkdown, WriteHTML, WriteJSON} {
 				var b bytes.Buffer
 				if err := write(&b, r); err != nil {
@@ -262,7 +262,7 @@ func TestReportsOfOddRuns(t *testing.T) {
 			}
 		}
 	}
-	r := BuildReport(watch, nil)
+	r := BuildReport(watch, nil, ReportOptions{})
 	if r.Rows[0].Metric != probes.ServerTPS || r.Rows[0].Cand.Main != "101" {
 		t.Errorf("first row of a run without a load is %+v", r.Rows[0])
 	}

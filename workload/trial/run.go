@@ -8,10 +8,23 @@ import (
 	"pgtlb/workload"
 )
 
-// Schema is the version of the run file format that this program writes. It reads
-// all up to that: 1 had every sample in full, 2 has most as what has changed since
-// the one before, and tags, background and totals in lines of their own.
-const Schema = 2
+// Schema is the latest version of the run file format. All up to that are read: 1
+// had every sample in full, 2 has most as what has changed since the one before, and
+// tags, background and totals in lines of their own, 3 has the texts of queries too.
+// A run without them is written as plainSchema.
+const (
+	Schema      = 3
+	plainSchema = 2
+)
+
+// schemaOf is the version in which a run is written. One with query texts is refused by
+// a program that would pass them on unasked.
+func schemaOf(m Meta) int {
+	if m.Queries {
+		return Schema
+	}
+	return plainSchema
+}
 
 // Meta is the header of a run: everything that must be equal, or known to
 // differ, before two runs may be compared.
@@ -43,6 +56,9 @@ type Meta struct {
 	// ByHand is set for a run that was measured elsewhere and entered by hand: it
 	// has these figures and no samples.
 	ByHand *ByHand `json:"by_hand,omitempty"`
+	// Queries tells that the samples hold the texts of queries: somebody asked for
+	// that. Those that speak of passwords are without their constants.
+	Queries bool `json:"queries,omitempty"`
 	// Command repeats the run.
 	Command string `json:"command,omitempty"`
 	Note    string `json:"note,omitempty"`
@@ -91,7 +107,7 @@ type Dataset struct {
 
 // Unkept stands for the run of a load that was too short for one to be kept.
 func Unkept(l workload.Load) *Run {
-	r := &Run{Meta: Meta{Schema: Schema, Kind: "load"}}
+	r := &Run{Meta: Meta{Schema: plainSchema, Kind: "load"}}
 	if m, err := loadMeta(&l); err == nil {
 		r.Meta.Loads = []LoadMeta{m}
 	}
@@ -121,6 +137,10 @@ type Run struct {
 	Tags []string
 	// Warnings say what the reader had to leave out, e.g. a line cut in the middle.
 	Warnings []string
+	// cutting is set for a recording that was cut as it was read, and has no samples.
+	cutting *cutting
+	// summary is set for a piece of a recording, and stands for its samples.
+	summary *Summary
 }
 
 // RunInfo is a run as a list shows it.
@@ -145,5 +165,6 @@ type RunInfo struct {
 	Tags      []string  `json:"tags,omitempty"`
 	Step      *StepMeta `json:"step,omitempty"`
 	ByHand    bool      `json:"by_hand,omitempty"`
+	Queries   bool      `json:"queries,omitempty"` // it holds the texts of queries
 	Problem   string    `json:"problem,omitempty"` // why it cannot be read
 }

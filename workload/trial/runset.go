@@ -160,13 +160,14 @@ func marks(kind probes.MarkKind, active []*drive) []probes.Mark {
 
 // meta describes a run that begins now.
 func (s *Session) meta(active []*drive) Meta {
-	m := Meta{Step: s.stepMeta(), Schema: Schema, Created: time.Now(), Program: s.o.Program, Kind: "load", Host: s.st.Host,
+	m := Meta{Step: s.stepMeta(), Queries: s.o.Queries, Created: time.Now(), Program: s.o.Program, Kind: "load", Host: s.st.Host,
 		Server: s.st.Server, Lab: s.o.Mode == InLab, Dataset: s.st.Dataset, Pages: s.st.Pages, Interval: s.st.Interval,
 		Metrics: s.st.Metrics, Unavailable: s.st.Unavailable, Counting: s.st.Counting, Command: s.o.Command}
 	for _, d := range active {
 		m.Loads = append(m.Loads, d.meta)
 		m.Metrics = append(slices.Clone(m.Metrics), d.meter.Metrics()...)
 	}
+	m.Schema = schemaOf(m)
 	return m
 }
 

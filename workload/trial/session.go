@@ -31,6 +31,8 @@ type Options struct {
 	// screen's loads are recorded without it.
 	Record time.Duration
 	Lab    LabOptions
+	// Queries keeps the texts of queries in the runs.
+	Queries bool
 	// AllowLoad lets loads run on a server that is watched.
 	AllowLoad bool
 	// First is the load that is started as soon as the server is ready; one

@@ -164,7 +164,7 @@ func writeReport(store *Store, dir string, cand *Run, base string) ([]string, er
 	if err != nil {
 		return nil, err
 	}
-	return ExportAll(dir, "pgtlb-"+cand.Meta.Name, BuildReport(cand, baseRun))
+	return ExportAll(dir, "pgtlb-"+cand.Meta.Name, BuildReport(cand, baseRun, ReportOptions{}))
 }
 
 // reportDir is the directory asked for, or the reports' place beside the store

@@ -117,6 +117,9 @@ func (sh Shown) WriteText(w io.Writer) error {
 	} else {
 		line("samples", probes.Number(float64(sh.Samples)))
 	}
+	if sh.Meta.Queries {
+		line("query texts", "held, with their constants: it was recorded with --with-queries; texts that speak of passwords are without")
+	}
 	if sh.Looks > 0 {
 		line("looks at the background", probes.Number(float64(sh.Looks)))
 	}

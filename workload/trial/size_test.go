@@ -4,6 +4,7 @@ import (
 	"os"
 	"runtime"
 	"testing"
+	"time"
 )
 
 const hour = 3600
@@ -90,4 +91,27 @@ func BenchmarkAppend(b *testing.B) {
 	if err := r.Close(End{}); err != nil {
 		b.Fatal(err)
 	}
+}
+
+// BenchmarkCutHour cuts such a run as it is read; "held-MB" is what the pieces then
+// take of memory.
+func BenchmarkCutHour(b *testing.B) {
+	path, err := recordSynthetic(b.TempDir(), hour, 100)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var run *Run
+	b.ReportAllocs()
+	for b.Loop() {
+		if run, err = readCut(path, hours(time.UTC)); err != nil || len(run.cutting.pieces) == 0 {
+			b.Fatal(err)
+		}
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/1e6, "held-MB")
+	runtime.KeepAlive(run)
 }

@@ -9,13 +9,15 @@ import (
 	"io/fs"
 	"os"
 
+	"pgtlb/probes"
 	"pgtlb/workload/experiment"
 )
 
-// ExportRun writes a run as it is kept, with the name that it has now. Runs written
-// one behind the other make one file, which Import takes. A line that was cut, or is
-// being written, is left out.
-func ExportRun(w io.Writer, path string) error {
+// ExportRun writes a run as it is kept, with the name that it has now, and without
+// the texts of queries unless they are asked for. Runs written one behind the other
+// make one file, which Import takes. A line that was cut, or is being written, is left
+// out.
+func ExportRun(w io.Writer, path string, queries bool) error {
 	name := Info(path).Name
 	f, err := os.Open(path)
 	if err != nil {
@@ -28,10 +30,18 @@ func ExportRun(w io.Writer, path string) error {
 		return fmt.Errorf("exporting run %s: %w", name, err)
 	}
 	meta.Name = name
+	pass := func(text []byte, _ int) ([]byte, error) { return text, nil }
+	if meta.Queries && !queries {
+		meta.Queries = false
+		meta.Schema = schemaOf(*meta)
+		pass = takeOut(*meta)
+	}
 	text, err := appendJSON(nil, line{Header: meta})
 	for err == nil {
-		if _, err = w.Write(append(text, '\n')); err != nil {
-			break
+		if text != nil {
+			if _, err = w.Write(append(text, '\n')); err != nil {
+				break
+			}
 		}
 		var whole bool
 		text, whole, err = in.next()
@@ -41,8 +51,34 @@ func ExportRun(w io.Writer, path string) error {
 		if err == nil && !whole || errors.Is(err, io.EOF) {
 			return nil
 		}
+		if err == nil {
+			text, err = pass(text, in.number)
+		}
 	}
 	return fmt.Errorf("exporting run %s: %w", name, err)
+}
+
+// takeOut returns what makes of a line of a run the line of the same run without the
+// texts of queries: nil for a line that has nothing of the run, or cannot be read.
+func takeOut(meta Meta) func(text []byte, number int) ([]byte, error) {
+	var sample *probes.Sample
+	p := newRunParser(meta)
+	p.each = func(s *probes.Sample) { sample = s }
+	var out sampleWriter
+	return func(text []byte, number int) ([]byte, error) {
+		sample = nil
+		if err := p.take(text, true, number); err != nil {
+			return nil, err
+		}
+		if sample != nil {
+			return out.line(withoutQueries(sample))
+		}
+		var l line
+		if bytes.HasPrefix(text, []byte(deltaStart)) || decode(text, &l) != nil || l.Sample != nil {
+			return nil, nil
+		}
+		return appendJSON(nil, l)
+	}
 }
 
 // Imported is what became of a run of an imported file.

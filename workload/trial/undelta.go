@@ -216,8 +216,26 @@ func (d *deltaReader) changed(b probes.Backend) probes.Backend {
 		d.expect(',')
 		b.Wait = d.word()
 	}
+	if which&(1<<changedQuery) != 0 {
+		d.expect(',')
+		b.Query = d.query()
+	}
 	d.expect(']')
 	return b
+}
+
+// query reads a text, or the number of one that came before.
+func (d *deltaReader) query() (text string) {
+	if d.at('"') {
+		d.object(&text)
+		return text
+	}
+	n := d.integer()
+	if n < 0 || n >= int64(len(d.c.texts)) {
+		d.bad = true
+		return ""
+	}
+	return d.c.texts[n]
 }
 
 // word reads a string of which there are few different ones.
