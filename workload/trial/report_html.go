@@ -63,7 +63,7 @@ func keyRows(r Report) []ReportRow {
 		faults = probes.ServerPageFaults
 	}
 	for _, row := range r.Rows {
-		if keyMetric(row.Metric, faults) && row.Cand.Main != "n/a" {
+		if keyMetric(row.Metric, faults) && !row.Cand.missing() {
 			out = append(out, row)
 		}
 	}
