@@ -37,7 +37,7 @@ func (v *values) draw(c *canvas, m *Model) {
 	for i := 0; i < body.h && first+i < len(rows); i++ {
 		rows[first+i].draw(c, body.x, body.y+i, cols)
 	}
-	note := "Undecided is a difference of one pair of runs, which has no known spread: a small one proves nothing."
+	note := "One pair of runs has no known spread: a small difference proves nothing."
 	c.text(in.x, in.y+in.h-1, in.w, truncate(note, in.w), stDim)
 }
 
@@ -75,7 +75,7 @@ type valueColumn struct {
 const (
 	metricMin  = 26
 	scopeCol   = 7
-	verdictCol = 9
+	verdictCol = 12
 )
 
 // valueColumns gives the metric what its longest name needs. On a wide screen
@@ -217,7 +217,7 @@ func (sc *scene) valueRow(m probes.Metric, label string) (valueRow, bool) {
 		r.base = figureText(m, base)
 	}
 	if run.OK() && base.OK() {
-		r.diff, r.verdict = difference(row), resultWord(row.Verdict)
+		r.diff, r.verdict = difference(row), row.VerdictText()
 	}
 	if now.OK() || run.OK() || base.OK() {
 		return r, true

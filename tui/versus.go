@@ -25,7 +25,7 @@ func (sc *scene) compare(p *pane, id string, format func(float64) string, st sty
 		p.tight = append(p.tight, append([]fig{{word + format(now.V), st, 4}}, figs...))
 	}
 	if row := sc.row(sc.metric(id), ""); row.Verdict != trial.NotApplicable {
-		p.figs = append(p.figs, fig{"│ " + resultWord(row.Verdict), stDim, 5})
+		p.figs = append(p.figs, fig{"│ " + row.VerdictText(), stDim, 5})
 	}
 	return true
 }

@@ -102,7 +102,7 @@ func TestScreenPrintsTheRowsOfAComparison(t *testing.T) {
 	}
 	for _, want := range c.Rows {
 		got, ok := rows[strings.TrimSpace(want.Title+" "+unitText(probes.MustLookup(want.Metric)))]
-		if !ok || got.diff.text != want.ShortDifference() || got.verdict != "undecided" || want.Verdict != trial.TooFewRuns || got.scope != want.Scope {
+		if !ok || got.diff.text != want.ShortDifference() || got.verdict != want.VerdictText() || want.Verdict != trial.TooFewRuns || got.scope != want.Scope {
 			t.Errorf("all values say %+v, compare %+v", got, want)
 		}
 		figs := sc.versus(want.Metric)

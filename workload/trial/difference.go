@@ -35,7 +35,7 @@ func differenceText(m probes.Metric, base, cand float64) (short, long string) {
 }
 
 // side tells whether cand is better (+1) or worse (−1) than base.
-func side(m probes.Metric, base, cand float64) int {
+func side(better probes.Better, base, cand float64) int {
 	up := 0
 	switch {
 	case cand > base:
@@ -43,7 +43,7 @@ func side(m probes.Metric, base, cand float64) int {
 	case cand < base:
 		up = -1
 	}
-	switch m.Better {
+	switch better {
 	case probes.Up:
 		return up
 	case probes.Down:

@@ -18,11 +18,10 @@ func PairRow(m probes.Metric, base, cand Figure) Row {
 // base's (+1), on the worse (−1), or on neither: the metric has no better side, the
 // two are equal, or one is missing. It is a direction and no verdict.
 func (r Row) Direction() int {
-	m, ok := probes.Lookup(r.Metric)
-	if !ok || r.Base.Center == nil || r.Cand.Center == nil {
+	if r.Base.Center == nil || r.Cand.Center == nil {
 		return 0
 	}
-	return side(m, *r.Base.Center, *r.Cand.Center)
+	return side(r.Better, *r.Base.Center, *r.Cand.Center)
 }
 
 // ofPair is the row of a metric where the base and the first candidate have one run
