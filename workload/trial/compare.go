@@ -184,12 +184,25 @@ func compareSets(base *armSet, cands []*armSet, rule verdict.Rule) Comparison {
 		c.Arms = append(c.Arms, m.named())
 		c.add(base, m, rule, len(cands))
 		if i == 0 {
-			c.Varied = Varied(base.meta(), m.meta())
+			c.Varied = variedText(base.meta(), m.meta())
 		}
 	}
 	c.adjust()
 	c.judge()
 	return c
+}
+
+// variedText is Varied, and of an experiment also where the value was set in the
+// load's sessions, whose settings are not the server's.
+func variedText(base, cand Meta) string {
+	value := func(m Meta) string { // without what tells the arms of an A/A apart
+		v, _, _ := strings.Cut(m.Step.Arm, " (")
+		return v
+	}
+	if v := Varied(base, cand); v != "" || !sameExperiment(base, cand) || value(base) == value(cand) {
+		return v
+	}
+	return fmt.Sprintf("%s: %s → %s", cand.Step.Factor, base.Step.Arm, cand.Step.Arm)
 }
 
 // add adds what one of so many candidates shows.

@@ -130,7 +130,7 @@ func (c *Comparison) Notes(cand string, all bool) []string {
 	var order, unclear []string
 	for _, r := range c.rowsOf(cand, all) {
 		if r.Verdict == Unclear && !r.InsideNoiseFloor && r.DetectablePct != nil {
-			unclear = append(unclear, fmt.Sprintf("%s %s %%", r.Title, probes.Number(*r.DetectablePct)))
+			unclear = append(unclear, r.Title+" "+detectableText(*r.DetectablePct))
 		}
 		if r.Note == "" {
 			continue
@@ -148,6 +148,15 @@ func (c *Comparison) Notes(cand string, all bool) []string {
 		out = append(out, "80 of 100 such comparisons would have seen a difference of: "+strings.Join(unclear, ", "))
 	}
 	return out
+}
+
+// detectableText writes a difference as those of rows are: a factor from a twofold
+// change on.
+func detectableText(pct float64) string {
+	if pct >= 100 {
+		return "×" + factor(1+pct/100)
+	}
+	return probes.Number(pct) + " %"
 }
 
 // WriteText writes a comparison for a plain screen: the verdict, the warnings, a

@@ -30,7 +30,6 @@ var reportTemplate = sync.OnceValues(func() (*template.Template, error) {
 		"side": func(better int) string {
 			return map[int]string{1: "good", -1: "bad"}[better]
 		},
-		"brief": brief,
 		"clean": probes.Clean,
 		"rows":  func(rows []ReportRow, paired bool) resultRows { return resultRows{rows, paired} },
 	}).Parse(reportHTML)
@@ -64,6 +63,7 @@ func keyRows(r Report) []ReportRow {
 	}
 	for _, row := range r.Rows {
 		if keyMetric(row.Metric, faults) && !row.Cand.missing() {
+			row.Diff = brief(row.Diff)
 			out = append(out, row)
 		}
 	}

@@ -73,6 +73,9 @@ func TestHintsAreMarkedInTheirRow(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if !strings.Contains(html.String(), ">÷41, better (hint)<") {
+		t.Error("the figures at the top do not say that they are hints")
+	}
 	for name, s := range map[string]string{"text": text.String(), "Markdown": md.String(), "HTML": html.String()} {
 		if n := strings.Count(s, "better (hint)"); n < c.hints("2MB") {
 			t.Errorf("%s marks %d rows of %d", name, n, c.hints("2MB"))
@@ -83,18 +86,21 @@ func TestHintsAreMarkedInTheirRow(t *testing.T) {
 // Alike notes stand once, with all their metrics, and what further runs would have
 // found is one line.
 func TestAlikeNotesAreOne(t *testing.T) {
-	seven := 7.0
+	detectable := map[string]float64{probes.TPS: 7, probes.LatencyMean: 1129}
 	c := Comparison{Arms: []ArmName{{Name: "a"}, {Name: "b"}}}
 	for _, id := range []string{probes.TPS, probes.LatencyMean, probes.CyclesUser, probes.ContextSwitches} {
 		m := probes.MustLookup(id)
-		r := Row{Metric: id, Title: m.Title, CandName: "b", Verdict: Unclear, DetectablePct: &seven}
+		r := Row{Metric: id, Title: m.Title, CandName: "b", Verdict: Unclear}
+		if pct, ok := detectable[id]; ok {
+			r.DetectablePct = &pct
+		}
 		if m.Better == probes.Neither {
 			r.Verdict, r.Note = NotApplicable, "differs; neither side is the better one"
 		}
 		c.Rows = append(c.Rows, r)
 	}
 	want := []string{"cycles:u, context switches: differs; neither side is the better one",
-		"80 of 100 such comparisons would have seen a difference of: TPS 7 %, latency mean 7 %"}
+		"80 of 100 such comparisons would have seen a difference of: TPS 7 %, latency mean ×12"}
 	if got := c.Notes("b", false); !slices.Equal(got, want) {
 		t.Errorf("notes are %q, want %q", got, want)
 	}
