@@ -20,6 +20,7 @@ const (
 	PageFaultsMinor      = "page_faults_minor"
 	PageFaultsMajor      = "page_faults_major"
 	ServerPageFaults     = "server_page_faults"
+	ClientPageFaults     = "page_faults_per_client"
 	DTLBLoads            = "dtlb_loads"
 	DTLBLoadMisses       = "dtlb_load_misses"
 	DTLBMissPct          = "dtlb_miss_pct"
@@ -106,6 +107,7 @@ func Catalogue() []Metric {
 		{PageFaultsMinor, "minor faults", "faults", Counter, Down, "perf software event minor-faults", "", "Page faults that needed no I/O: the page was in memory, only the page table entry was missing."},
 		{PageFaultsMajor, "major faults", "faults", Counter, Down, "perf software event major-faults", "", "Page faults that waited for I/O."},
 		{ServerPageFaults, "page faults of the server", "faults", Counter, Down, "/proc/PID/stat minflt + majflt, summed", "processes of the server", "Page faults of all processes of this server, pgtlb's own sessions left out; what a process did between the last sample and its end is not in it."},
+		{ClientPageFaults, "page faults per client", "faults", Gauge, Down, "/proc/PID/stat minflt + majflt", "client backends of the server", "Mean of what the client backends have faulted since each began, before it was watched and in the warm-up too: the number of times a connection had to wait for its page table to be filled."},
 		{DTLBLoads, "dTLB loads", "loads", Counter, Neither, "perf hardware cache event dTLB-loads", "", "Loads that looked an address up in the data TLB."},
 		{DTLBLoadMisses, "dTLB load misses", "misses", Counter, Down, "perf hardware cache event dTLB-load-misses", "", "Loads whose address was not in the TLB and needed a page walk; what exactly is counted depends on the CPU."},
 		{DTLBMissPct, "dTLB miss rate", "%", Ratio, Down, "dTLB-load-misses / dTLB-loads of one counter group", "", "Share of dTLB loads that missed. It means different things on Intel, AMD and ARM."},

@@ -44,6 +44,7 @@ func (m *maker) batch(mem *memory, b *Batch, at time.Duration) {
 	m.backends(mem, b, at)
 	f.Clients = ClientTables(f.Backends)
 	m.serverFaults(mem, b, at)
+	m.clientFaults(b)
 	mem.backends, mem.backendsAt, mem.looked = byIdent(b), at, f.At.Add(b.Offset)
 }
 
@@ -296,55 +297,6 @@ func byIdent(b *Batch) map[ident]*Backend {
 		m[identOf(&b.Backends[i])] = &b.Backends[i]
 	}
 	return m
-}
-
-// serverFaults sums the page faults of the server's processes since the last
-// batch that listed them. A process that began since then counts from its start;
-// one that was there but could not be read, or whose count went backwards, does
-// not count this time. Where not every process is read now the sum is missing.
-func (m *maker) serverFaults(mem *memory, cur *Batch, at time.Duration) {
-	k := Key{ServerPageFaults, ""}
-	if mem.backends == nil || at <= mem.backendsAt {
-		m.frame.Values[k] = Value{Missing: reasonFirst}
-		return
-	}
-	v := Value{Since: mem.backendsAt, Elapsed: at - mem.backendsAt}
-	readable, counted := false, false
-	for i := range cur.Backends {
-		b := &cur.Backends[i]
-		if b.Use == nil || !b.Counts() {
-			continue
-		}
-		readable = true
-		faults, was := b.Use.MinorFaults+b.Use.MajorFaults, uint64(0)
-		if p := mem.backends[identOf(b)]; p != nil {
-			if p.Use == nil {
-				continue
-			}
-			was = p.Use.MinorFaults + p.Use.MajorFaults
-		} else if b.Started.Before(mem.looked.Truncate(time.Second / ticksPerSecond)) {
-			continue
-		}
-		if faults >= was {
-			v.Delta += float64(faults - was)
-			counted = true
-		}
-	}
-	for _, miss := range cur.Misses {
-		if readable && miss.ID == PageTableBackendsSum {
-			m.frame.Values[k] = Value{Missing: miss.Text()}
-			return
-		}
-	}
-	switch {
-	case !readable:
-		return // the backends' probe says why
-	case !counted:
-		m.frame.Values[k] = Value{Missing: reasonFirst}
-		return
-	}
-	v.V = v.Delta / v.Elapsed.Seconds()
-	m.frame.Values[k] = v
 }
 
 // backends makes the rows of the processes, with their rates since the last batch

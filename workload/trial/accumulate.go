@@ -302,7 +302,7 @@ func fromTotals(id string) bool {
 // last level and not the mean describes it.
 func grows(id string) bool {
 	switch id {
-	case probes.PageTables, probes.PageTableOthers, probes.SecPageTables, probes.PageTableBackendsSum, probes.PageTableMaxBackend,
+	case probes.PageTables, probes.PageTableOthers, probes.SecPageTables, probes.PageTableBackendsSum, probes.PageTableMaxBackend, probes.ClientPageFaults,
 		probes.HugetlbUsed, probes.PoolTotal, probes.PoolFree, probes.PoolReserved, probes.PoolSurplus,
 		probes.Backends, probes.MemTotal, probes.Catalog, probes.AnonHuge, probes.ShmemHuge:
 		return true

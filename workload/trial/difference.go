@@ -76,15 +76,20 @@ func factor(f float64) string {
 // fewer is the word for a smaller figure: what is counted becomes fewer, time
 // and memory less.
 func fewer(m probes.Metric) string {
-	if m.Kind == probes.Counter && m.Unit != "s" {
+	if countable(m) {
 		return "fewer"
 	}
 	return "less"
 }
 
 func as(m probes.Metric) string {
-	if m.Kind == probes.Counter && m.Unit != "s" {
+	if countable(m) {
 		return "as many"
 	}
 	return "as much"
+}
+
+// countable tells things that are counted from amounts.
+func countable(m probes.Metric) bool {
+	return m.Kind == probes.Counter && m.Unit != "s" || m.ID == probes.ClientPageFaults
 }

@@ -27,6 +27,7 @@ func TestDifferenceInWords(t *testing.T) {
 		{probes.PageFaults, fig(20), fig(0), "to 0", "to 0", 1},
 		{probes.PageFaults, fig(0), fig(0), "equal", "equal", 0},
 		{probes.PageTableMaxBackend, fig(5268), fig(128), "÷41", "÷41 (41 times less)", 1},
+		{probes.ClientPageFaults, fig(18839), fig(281), "÷67", "÷67 (67 times fewer)", 1},
 		{probes.DTLBMissPct, fig(2.73), fig(2.49), "−0.24 pp", "−0.24 pp", 1},
 		{probes.DTLBMissPct, fig(0.45), fig(0.33), "−0.12 pp", "−0.12 pp", 1},
 		{probes.DTLBMissPct, fig(1), fig(4), "+3.00 pp", "+3.00 pp", -1},

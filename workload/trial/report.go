@@ -276,7 +276,7 @@ func tableMetrics(measured func(id string) bool) []string {
 	if !measured(probes.TPS) {
 		ids = []string{probes.ServerTPS, probes.ServerLatencyMean}
 	}
-	ids = append(ids, probes.ServerPageFaults, probes.PageFaults, probes.PageFaultsMinor, probes.PageFaultsMajor, probes.DTLBLoads, probes.DTLBMissPct,
+	ids = append(ids, probes.ServerPageFaults, probes.ClientPageFaults, probes.PageFaults, probes.PageFaultsMinor, probes.PageFaultsMajor, probes.DTLBLoads, probes.DTLBMissPct,
 		probes.DTLBMissesPerKInstr, probes.WalkCyclesPct, probes.WalkCeilingPct)
 	if measured(probes.CyclesKernel) || measured(probes.CyclesUser) {
 		ids = append(ids, probes.CyclesKernel, probes.CyclesUser)

@@ -106,8 +106,13 @@ func keyCells(cmp *Comparison) []ReportRow {
 	first := cmp.Arms[1].Name
 	rows := cmp.Table(first)
 	faults := probes.PageFaults
-	if slices.ContainsFunc(rows, func(r Row) bool { return r.Metric == probes.ServerPageFaults }) {
-		faults = probes.ServerPageFaults
+	// Those of a client from its beginning on do not depend on how much of the filling
+	// of page tables fell into the warm-up.
+	for _, id := range []string{probes.ClientPageFaults, probes.ServerPageFaults} {
+		if slices.ContainsFunc(rows, func(r Row) bool { return r.Metric == id && r.Cand.Center != nil }) {
+			faults = id
+			break
+		}
 	}
 	for _, r := range rows {
 		if !keyMetric(r.Metric, faults) || r.Cand.Center == nil {
