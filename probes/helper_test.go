@@ -11,7 +11,11 @@ import (
 
 	"pgtlb/probes"
 	"pgtlb/workload/lab"
+	"pgtlb/workload/lab/labtest"
 )
+
+// programs are those that labs are made with.
+var programs labtest.Programs
 
 // servers lists the newest installed server of each major version.
 func servers(t *testing.T) []lab.Server {
@@ -48,6 +52,7 @@ func startLab(t *testing.T, o lab.Options) *lab.Cluster {
 	if err := os.Chmod(parent, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	o.Server.Bindir = programs.Of(t, o.Server.Bindir)
 	o.Parent, o.SharedBuffers = parent, "64MB"
 	c, err := lab.Start(t.Context(), o, nil)
 	if err != nil {

@@ -140,14 +140,10 @@ func (h *Histogram) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (h *Histogram) UnmarshalJSON(data []byte) error {
-	var s string
-	if err := json.Unmarshal(data, &s); err != nil {
-		return fmt.Errorf("decoding histogram: %w", err)
-	}
-	p, err := hdrhistogram.DecodePacked([]byte(s))
+	read, err := new(HistogramReader).Read(data)
 	if err != nil {
-		return fmt.Errorf("decoding histogram: %w", err)
+		return err
 	}
-	h.h, h.packed = nil, p
+	*h = *read
 	return nil
 }

@@ -18,7 +18,12 @@ func TestMain(m *testing.M) {
 	var err error
 	switch os.Getenv(helperVariable) {
 	case "":
-		os.Exit(m.Run())
+		code := m.Run()
+		if err := programs.Remove(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+		os.Exit(code)
 	case "holders":
 		err = printHolders()
 	case "server":

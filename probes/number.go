@@ -1,9 +1,11 @@
 package probes
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Minus is the minus sign of texts, not the hyphen: it has the width of a plus.
@@ -97,6 +99,18 @@ func Count(v float64) string {
 		return Short(v)
 	}
 	return Number(v)
+}
+
+// About writes a length of time as people say it: "about 40 s", "about 12 min",
+// "about 1.5 h".
+func About(d time.Duration) string {
+	switch {
+	case d < 90*time.Second:
+		return fmt.Sprintf("about %.0f s", d.Seconds())
+	case d < 90*time.Minute:
+		return fmt.Sprintf("about %.0f min", d.Minutes())
+	}
+	return fmt.Sprintf("about %.1f h", d.Hours())
 }
 
 // Memory writes an amount of memory given in kB of 1024 bytes, in the unit that

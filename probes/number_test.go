@@ -1,6 +1,9 @@
 package probes
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 func TestNumbers(t *testing.T) {
 	for want, got := range map[string]string{
@@ -22,6 +25,17 @@ func TestPlural(t *testing.T) {
 	for want, got := range map[string]string{"1 run": Plural(1, "run"), "0 runs": Plural(0, "run"), "2,109 pages": Plural(2109, "page"), "5 processes": Plural(5, "process")} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestAbout(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "about 0 s", 40 * time.Second: "about 40 s", 89 * time.Second: "about 89 s", 90 * time.Second: "about 2 min",
+		164 * time.Second: "about 3 min", 89 * time.Minute: "about 89 min", 90 * time.Minute: "about 1.5 h", 50 * time.Hour: "about 50.0 h",
+	} {
+		if got := About(d); got != want {
+			t.Errorf("%v: %q, not %q", d, got, want)
 		}
 	}
 }

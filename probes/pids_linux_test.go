@@ -203,6 +203,9 @@ func TestServersInOtherPidNamespaces(t *testing.T) {
 // TestFromAnotherPidNamespace: pgtlb runs in a container, the server outside of
 // it. A process of its own that looks like the server's is not taken.
 func TestFromAnotherPidNamespace(t *testing.T) {
+	if testing.Short() {
+		t.Skip("need: more time than -short leaves")
+	}
 	o := startOwn(t, 0)
 	const elsewhere = "the server runs on another machine or in another pid namespace"
 	decoy := decoyVariable + "=postgres: its own: postgres postgres [local] SELECT"
@@ -235,6 +238,9 @@ func TestServerElsewhere(t *testing.T) {
 // TestHidePidOnAServer: another account than the server's, where proc hides the
 // processes of others.
 func TestHidePidOnAServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("need: more time than -short leaves")
+	}
 	o := startOwn(t, 0)
 	for _, options := range []string{"hidepid=1", "hidepid=2"} {
 		for name, cfg := range map[string]*pgx.ConnConfig{"socket": o.unix, "tcp": o.tcp} {
@@ -259,6 +265,9 @@ func TestHidePidOnAServer(t *testing.T) {
 
 // TestAnotherAccount: without hidepid the processes' figures are everybody's.
 func TestAnotherAccount(t *testing.T) {
+	if testing.Short() {
+		t.Skip("need: more time than -short leaves")
+	}
 	o := startOwn(t, 0)
 	if seen := from(t, o.unix, syscall.CLONE_NEWNS, uidVariable+"=yes"); seen.Pid != o.pid || seen.Figures < 5 || seen.Misses != 0 {
 		t.Errorf("%+v, want postmaster %d", seen, o.pid)

@@ -32,6 +32,9 @@ func hostile() trial.State {
 
 // A frame is exactly as large as the screen, at every size and in every state.
 func TestFramesFillTheScreenExactly(t *testing.T) {
+	if testing.Short() {
+		t.Skip("need: more time than -short leaves")
+	}
 	type view struct {
 		st   trial.State
 		keys []string

@@ -152,7 +152,7 @@ func drawGate(c *canvas, g *experiment.Gate, p experiment.Plan) {
 	case g.Hidden:
 		add(fmt.Sprintf("An effect of %s is likely too small for that: no number of pairs makes it a result then. End what else runs on this machine, measure longer, or look for a larger effect.", effect), stWarn)
 	case g.Pairs > g.Planned:
-		add(fmt.Sprintf("To find an effect of %s takes about %d pairs, %d are planned: %s more.", effect, g.Pairs, g.Planned, about(time.Duration(g.Pairs-g.Planned)*g.Block)), stWarn)
+		add(fmt.Sprintf("To find an effect of %s takes about %d pairs, %d are planned: %s more.", effect, g.Pairs, g.Planned, probes.About(time.Duration(g.Pairs-g.Planned)*g.Block)), stWarn)
 	default:
 		add(fmt.Sprintf("To find an effect of %s takes about %d pairs; %d are planned.", effect, g.Pairs, g.Planned), stGood)
 	}
@@ -178,17 +178,6 @@ func drawGate(c *canvas, g *experiment.Gate, p experiment.Plan) {
 	drawParas(c, in, list, 0)
 }
 
-// about writes a length of time as people say it.
-func about(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("about %d s", int(math.Ceil(d.Seconds())))
-	case d < 2*time.Hour:
-		return fmt.Sprintf("about %d min", int(math.Round(d.Minutes())))
-	}
-	return fmt.Sprintf("about %.1f h", d.Hours())
-}
-
 // armMarks tell arms apart without colour.
 func armMark(arm int) (string, style) {
 	marks := []string{"●", "○", "◆", "◇", "■", "□"}
@@ -203,7 +192,7 @@ func (x *experimentScreen) drawRunning(c *canvas, r rect, e *trial.ExperimentSta
 	left := []fig{{"Experiment", stTitle, 0}, {clean(p.Plan.Name), stDim, 1}}
 	var right []fig
 	if !e.Over && p.Left > 0 {
-		right = []fig{{about(p.Left) + " left", stValue, 0}}
+		right = []fig{{probes.About(p.Left) + " left", stValue, 0}}
 	}
 	in := part(c, r, true, left, right)
 	head := lines(x.headParas(e, now), in.w)

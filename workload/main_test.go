@@ -12,9 +12,21 @@ import (
 	"go.uber.org/goleak"
 
 	"pgtlb/workload/lab"
+	"pgtlb/workload/lab/labtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// programs are those that the servers of the tests are made with.
+var programs labtest.Programs
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if err := programs.Remove(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+		os.Exit(code)
+	}))
+}
 
 // server is a private PostgreSQL for tests.
 type server struct{ *lab.Cluster }
@@ -34,6 +46,7 @@ func startServer(t testing.TB, with lab.Server, settings map[string]string) serv
 	if settings == nil {
 		settings = map[string]string{"max_connections": "200"}
 	}
+	with.Bindir = programs.Of(t, with.Bindir)
 	c, err := lab.Start(t.Context(), lab.Options{Server: with, Parent: parent, SharedBuffers: "256MB", Settings: settings}, nil)
 	if err != nil {
 		t.Fatal(err)

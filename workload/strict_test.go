@@ -64,9 +64,9 @@ func testLostAlone(t *testing.T, s server) {
 		t.Errorf("all lost: %v, aborted %s", err, abortedText(res))
 	}
 	// Those that ended in the warm-up do not change the numbers.
-	load = strict(conns, 4, Work{}, "\\set n :n + 1\n\\if :client_id = 0\nSELECT 1/0;\n\\endif\nSELECT pg_sleep(0.02) \\gset\n"+
-		"\\if :client_id = 2 and :n > 80\nSELECT pg_terminate_backend(pg_backend_pid());\n\\endif\n")
-	load.Defines, load.Transactions, load.Warmup = []Define{{"n", "0"}}, 100, &Warmup{Most: time.Second}
+	load = strict(conns, 4, Work{}, "\\set n :n + 1\n\\if :client_id = 0\nSELECT 1/0;\n\\endif\nSELECT pg_sleep(0.01) \\gset\n"+
+		"\\if :client_id = 2 and :n > 40\nSELECT pg_terminate_backend(pg_backend_pid());\n\\endif\n")
+	load.Defines, load.Transactions, load.Warmup = []Define{{"n", "0"}}, 50, &Warmup{Most: 300 * time.Millisecond}
 	res, err := NewRunner(NewMeter("test")).Run(t.Context(), load)
 	if want := "0 test.sql:3: ERROR: division by zero (SQLSTATE 22012)\n2 test.sql:7: " + terminated; err != nil || abortedText(res) != want {
 		t.Errorf("after a warm-up: %v, aborted %s", err, abortedText(res))

@@ -10,7 +10,7 @@ import (
 // TestBadInput: each gets one clear sentence that names what, where and what to
 // do, exit code 2, and leaves nothing behind.
 func TestBadInput(t *testing.T) {
-	bindir := debianBindir(t)
+	bindir := labBindir(t)
 	notDir := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(notDir, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ func lastLine(s string) string {
 
 // TestUnwritablePlaces: the run store and the lab's directory cannot be made.
 func TestUnwritablePlaces(t *testing.T) {
-	bindir := debianBindir(t)
+	bindir := labBindir(t)
 	for name, env := range map[string]string{"state": "XDG_STATE_HOME", "temporary": "TMPDIR"} {
 		t.Run(name, func(t *testing.T) {
 			box := newSandbox(t)

@@ -29,7 +29,7 @@ type foreign struct {
 
 func newForeign(t *testing.T) *foreign {
 	t.Helper()
-	bindir := debianBindir(t)
+	bindir := labBindir(t)
 	pgbench := filepath.Join(bindir, "pgbench")
 	if _, err := os.Stat(pgbench); err != nil {
 		t.Skipf("need: pgbench beside the server programs: %v", err)

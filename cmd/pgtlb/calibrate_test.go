@@ -21,7 +21,7 @@ func smallCalibration(bindir string, more ...string) []string {
 // needPgbench skips the test where the server's folder has none.
 func needPgbench(t *testing.T) string {
 	t.Helper()
-	bindir := debianBindir(t)
+	bindir := labBindir(t)
 	if _, err := os.Stat(filepath.Join(bindir, "pgbench")); err != nil {
 		t.Skip("need: pgbench beside the server programs")
 	}
@@ -96,7 +96,7 @@ func TestCalibrateWithoutPgbench(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"initdb", "postgres"} {
-		if err := os.Symlink(filepath.Join(debianBindir(t), name), filepath.Join(bindir, name)); err != nil {
+		if err := os.Symlink(filepath.Join(labBindir(t), name), filepath.Join(bindir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -134,7 +134,7 @@ func TestCalibrateInterrupted(t *testing.T) {
 		t.Skip("need: more time than -short leaves")
 	}
 	box := newSandbox(t)
-	cmd := box.command(t.Context(), smallCalibration(debianBindir(t), "--only", "aa", "--rounds", "1000", "-c", "2", "--json")...)
+	cmd := box.command(t.Context(), smallCalibration(labBindir(t), "--only", "aa", "--rounds", "1000", "-c", "2", "--json")...)
 	var out bytes.Buffer
 	cmd.Stdout = &out
 	progress, err := cmd.StderrPipe()

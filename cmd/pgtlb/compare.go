@@ -48,10 +48,14 @@ start, or by their tag, and the groups are compared with the first.`,
 					if cmd.Flags().Changed("margin") {
 						j.Plan.Margin = o.Margin
 					}
-					if asJSON {
-						return a.encodeExperiment(store, j)
+					f, err := findOf(store, j)
+					switch {
+					case err != nil:
+						return err
+					case asJSON:
+						return a.encodeExperiment(j, f)
 					}
-					return a.writeExperiment(store, j, all)
+					return a.writeExperiment(j, f, all)
 				}
 			}
 			arms, err := a.arms(args, by)

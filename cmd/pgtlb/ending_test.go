@@ -14,7 +14,7 @@ import (
 
 // smallLab are the arguments of a lab that is ready soon.
 func smallLab(t *testing.T, more ...string) []string {
-	return append([]string{"lab", "--rows", "20000", "--shared-buffers", "64MB", "--pg-bindir", debianBindir(t)}, more...)
+	return append([]string{"lab", "--rows", "20000", "-c", "2", "--shared-buffers", "64MB", "--pg-bindir", labBindir(t)}, more...)
 }
 
 // theRun reads the only run of a sandbox.

@@ -159,8 +159,6 @@ func (e *experimentFlags) plan(a *app) (experiment.Plan, error) {
 		return p, fmt.Errorf("--settle %v: choose 0s to 1h", e.settle)
 	case e.limit < 0:
 		return p, fmt.Errorf("--step-limit %v: it is a time above 0", e.limit)
-	case e.name != "" && strings.ContainsAny(e.name, "/\\\x00") || strings.HasPrefix(e.name, "."):
-		return p, fmt.Errorf("--name %s: it becomes part of a file name, so without slashes and no dot in front", e.name)
 	case e.limit == 0:
 		p.Limit = warm.Most + e.measure + e.settle + stepSlack
 	}
@@ -217,6 +215,14 @@ func (a *app) experimented(ctx context.Context, e *experimentFlags, args []strin
 	o := trial.ExperimentOptions{Resume: j, Measure: e.measure, Settle: e.settle, Background: e.background, RestartCmd: e.restart}
 	var err error
 	if o.Plan, err = e.plan(a); err != nil {
+		return err
+	}
+	if j == nil && e.name != "" {
+		if err := experiment.CheckName(e.name); err != nil {
+			return fmt.Errorf("--name: %w", err)
+		}
+	}
+	if err := o.Check(probes.SystemRoots(), e.inLab); err != nil {
 		return err
 	}
 	o.MostPairs = e.mostPairs(a.mayAsk())
@@ -322,12 +328,26 @@ func (a *app) resumed(ctx context.Context, now *experimentFlags, args []string) 
 		return fmt.Errorf("--resume %s: %w", j.Plan.Name, err)
 	}
 	j.Plan.RepeatFailed = e.repeatFailed
-	if failed, left := j.Unmade(); len(left) == 0 && (len(failed) == 0 || !e.repeatFailed) {
+	if under, _ := j.UnderWay(); under {
+		return fmt.Errorf("--resume %s: %w", j.Plan.Name, experiment.ErrBusy)
+	}
+	if len(j.Ahead()) == 0 {
 		_, _ = fmt.Fprintf(a.err, "experiment %s: nothing is left to be made\n", j.Plan.Name)
-		return a.experimentResult(&e, store, j)
+		f, err := findOf(store, j)
+		if err == nil {
+			err = a.experimentResult(&e, j, f)
+		}
+		if err != nil {
+			return err
+		}
+		return failedSteps(j)
+	}
+	// Taken from now on, nobody else begins to go on with it while a lab is made.
+	if err := j.GoOn(); err != nil {
+		return err
 	}
 	_, _ = fmt.Fprintf(a.err, "going on with experiment %s\n", j.Plan.Name)
-	return a.experimented(ctx, &e, args, j)
+	return errors.Join(a.experimented(ctx, &e, args, j), j.Release())
 }
 
 // givenAgain are the flags that may stand beside --resume: how the server is reached

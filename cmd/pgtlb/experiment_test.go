@@ -23,13 +23,13 @@ import (
 
 // quick are the arguments of an experiment that is as short as can be.
 func quick(vary string, more ...string) []string {
-	return slices.Concat([]string{"experiment", "--vary", vary, "--rows", "20000", "--measure", "1s", "--warmup", "0", "--settle", "0s", "--pairs", "1",
+	return slices.Concat([]string{"experiment", "--vary", vary, "--rows", "20000", "-c", "2", "--measure", "1s", "--warmup", "0", "--settle", "0s", "--pairs", "1",
 		"--background-cmd", "echo one; echo two; exit 3"}, more)
 }
 
 // inLab makes it in a small lab.
 func inLab(t *testing.T, vary string, more ...string) []string {
-	return quick(vary, slices.Concat([]string{"--lab", "--shared-buffers", "64MB", "--pg-bindir", debianBindir(t)}, more)...)
+	return quick(vary, slices.Concat([]string{"--lab", "--shared-buffers", "64MB", "--pg-bindir", labBindir(t)}, more)...)
 }
 
 // experiment is the sandbox's only experiment as it is on disk, with its runs.
@@ -54,15 +54,19 @@ func (s *sandbox) experiment() (*experiment.Journal, map[string]*trial.Run) {
 
 // check looks at what every finished experiment must have: all steps well made, in
 // order, each run with its step, the value that its sessions saw, and what went on
-// beside it.
+// beside it. A step that was interrupted, and made when it went on, is left out.
 func (s *sandbox) check(steps int) *experiment.Journal {
 	s.t.Helper()
 	j, runs := s.experiment()
-	if len(j.Made) != steps || len(runs) != steps || j.End == nil || j.End.Reason != "finished" {
+	made := slices.DeleteFunc(slices.Clone(j.Made), func(m experiment.Made) bool { return m.State == experiment.Interrupted })
+	if len(made) != steps || len(runs) < steps || j.End == nil || j.End.Reason != "finished" {
 		s.t.Fatalf("%d of %d steps, %d runs, end %+v: %+v", len(j.Made), steps, len(runs), j.End, j.Made)
 	}
-	for i, m := range j.Made {
+	for i, m := range made {
 		run := runs[m.Run]
+		if run == nil {
+			s.t.Fatalf("step %d has no run: %+v", i+1, m)
+		}
 		step := run.Meta.Step
 		if m.State != experiment.Done || m.Primary <= 0 || step == nil || step.Experiment != j.Plan.Name || step.Position != i+1 || m.Step.Position != i+1 {
 			s.t.Fatalf("step %d: %+v, run %+v", i+1, m, step)
@@ -91,21 +95,14 @@ func TestExperimentInALab(t *testing.T) {
 	if testing.Short() {
 		t.Skip("need: more time than -short leaves")
 	}
-	for _, vary := range []string{
-		"synchronous_commit=on,off", // in the load's sessions
-		"shared_buffers=32MB,64MB",  // with restarts
-	} {
-		t.Run(vary, func(t *testing.T) {
-			box := newSandbox(t)
-			got := box.run(inLab(t, vary)...)
-			if got.code != exitDone || !strings.Contains(got.err, "2 identical runs (") || !strings.Contains(got.err, "step  4 of 4") ||
-				!strings.Contains(got.err, "going on with the 1 pair") || strings.Count(got.err, "step  1 of 4") != 1 {
-				t.Fatalf("exit code %d\n%s%s", got.code, got.err, got.out)
-			}
-			box.check(4)
-			box.nothingLeft()
-		})
+	box := newSandbox(t)
+	got := box.run(inLab(t, "shared_buffers=32MB,64MB")...) // with restarts
+	if got.code != exitDone || !strings.Contains(got.err, "2 identical runs (") || !strings.Contains(got.err, "step  4 of 4") ||
+		!strings.Contains(got.err, "going on with the 1 pair") || strings.Count(got.err, "step  1 of 4") != 1 {
+		t.Fatalf("exit code %d\n%s%s", got.code, got.err, got.out)
 	}
+	box.check(4)
+	box.nothingLeft()
 }
 
 // TestExperimentRefusals: nothing is made that could be left behind.
@@ -124,12 +121,20 @@ func TestExperimentRefusals(t *testing.T) {
 		{inLab(t, "work_mem=4MB,8MB", "--order", "aabb"), "abba or random"},
 		{inLab(t, "work_mem=4MB,8MB", "--detect", "much"), "--detect much"},
 		{inLab(t, "work_mem=4MB,8MB", "--restart-cmd", "true"), "--restart-cmd"},
-		{inLab(t, "shared_buffers=64MB,7TB"), "--vary shared_buffers=7TB"},
+		{inLab(t, "work_mem=4MB,8MB", "--name", "my own"), "--name: name \"my own\""},
+		{inLab(t, "shared_buffers=64MB,7TB"), "--vary shared_buffers=7TB: shared_buffers of 7 TB do not fit into the "},
+		{inLab(t, "shared_bufers=64MB,128MB"), "did you mean shared_buffers?"},
+		{inLab(t, "huge_pages=3kB,2MB"), "page size \"3kB\": choose 4kB, 2MB or 1GB"},
+		{inLab(t, "bytea_output=hex,ascii"), "Available values: escape, hex"},
+		{inLab(t, "block_size=4096,8192"), "it is fixed when the server is built"},
 		{inLab(t, "work_mem=4MB,4096kB"), "4MB and 4096kB are the same value of work_mem"},
 	} {
 		got := box.run(c.args...)
 		if got.code != exitUsage || !strings.Contains(got.err, c.says) {
 			t.Errorf("%v: exit code %d, not %q:\n%s%s", c.args, got.code, c.says, got.err, got.out)
+		}
+		if strings.Contains(got.err, "initdb") {
+			t.Errorf("%v: a cluster was made before:\n%s", c.args, got.err)
 		}
 	}
 	if names, err := experiment.Names(filepath.Join(box.state, "pgtlb", "runs")); err != nil || len(names) > 0 {
@@ -164,6 +169,28 @@ func TestExperimentsOfTheScreenCanBeGoneOnWith(t *testing.T) {
 	}
 }
 
+// signalAt runs a command and sends it a signal once a line of its standard error
+// begins so. It returns all that it said there.
+func signalAt(t *testing.T, cmd *exec.Cmd, beginning string, sig os.Signal) string {
+	t.Helper()
+	said, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := ""
+	for lines := bufio.NewScanner(said); lines.Scan(); {
+		all += lines.Text() + "\n"
+		if strings.HasPrefix(lines.Text(), beginning) {
+			_ = cmd.Process.Signal(sig)
+		}
+	}
+	_ = cmd.Wait() // its exit code tells
+	return all
+}
+
 // TestExperimentKilled: kill -9 in the middle leaves the finished steps, and going
 // on makes the others.
 func TestExperimentKilled(t *testing.T) {
@@ -173,22 +200,10 @@ func TestExperimentKilled(t *testing.T) {
 	box := newSandbox(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	cmd := box.command(ctx, inLab(t, "huge_pages=4kB,4kB")...)
-	said, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
+	seen := signalAt(t, box.command(ctx, inLab(t, "huge_pages=4kB,4kB")...), "step  2 of 4", syscall.SIGKILL)
+	if got := box.run("experiment", "--list"); !strings.Contains(got.out, "2 of 4") || !strings.Contains(got.out, "ended by a crash; --resume goes on") {
+		t.Errorf("%s%s", got.err, got.out)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	seen := ""
-	for lines := bufio.NewScanner(said); lines.Scan(); {
-		seen += lines.Text() + "\n"
-		if strings.HasPrefix(lines.Text(), "step  2 of 4") {
-			_ = cmd.Process.Signal(syscall.SIGKILL)
-		}
-	}
-	_ = cmd.Wait() // killed
 	j, _ := box.experiment()
 	if len(j.Made) != 2 || j.End != nil || len(j.Left()) != 2 {
 		t.Fatalf("after the kill: %+v\n%s", j, seen)
@@ -305,6 +320,8 @@ func TestExperimentOnAServerOfOthers(t *testing.T) {
 		{on("shared_buffers=32MB,64MB", "-y"), "--restart-cmd"},
 		{on("shared_buffers=32MB,64MB", "--restart-cmd", o.restart), "there is no terminal to ask on"},
 		{on("no_such_thing=1,2", "-y"), "the server has no setting of that name"},
+		{on("bgwriter_dely=10ms,20ms", "-y"), "did you mean bgwriter_delay?"},
+		{on("shared_buffers=1GB,7TB", "-y", "--restart-cmd", o.restart), "--vary shared_buffers=7TB: this machine has "},
 		{on("block_size=4096,8192", "-y"), "fixed when the server is built"},
 		{on("work_mem=4MB,lots", "-y"), "work_mem = lots: that is not a number"},
 		{on("huge_pages=4kB,3MB", "-y"), "page size \"3MB\""},
@@ -334,6 +351,20 @@ func TestExperimentOnAServerOfOthers(t *testing.T) {
 		}
 	})
 
+	t.Run("a command that restarts nothing", func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		cmd := o.command(ctx, on("shared_buffers=32MB,64MB", "-y", "--restart-cmd", "true")...)
+		said := signalAt(t, cmd, "waiting for the server to be restarted: it still answers as before", os.Interrupt)
+		if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || !strings.Contains(said, "the server was not restarted: it runs as before, and its settings are put back") ||
+			!strings.Contains(said, "0 of 4 steps are made and kept; pgtlb experiment --resume ") {
+			t.Errorf("exit code %d\n%s", code, said)
+		}
+		if got := o.exec("SHOW shared_buffers"); o.auto() != before || got != "40MB" {
+			t.Errorf("not put back: %s\n%s", got, o.auto())
+		}
+	})
+
 	t.Run("a role's own setting", func(t *testing.T) {
 		o.exec("ALTER ROLE postgres SET work_mem = '1MB'")
 		defer o.exec("ALTER ROLE postgres RESET work_mem")
@@ -347,20 +378,7 @@ func TestExperimentOnAServerOfOthers(t *testing.T) {
 	t.Run("killed", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 		defer cancel()
-		cmd := o.command(ctx, on("bgwriter_delay=200ms,10ms", "-y")...)
-		said, err := cmd.StderrPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		for lines := bufio.NewScanner(said); lines.Scan(); {
-			if strings.HasPrefix(lines.Text(), "step  2 of 4") {
-				_ = cmd.Process.Signal(syscall.SIGKILL)
-			}
-		}
-		_ = cmd.Wait() // killed
+		signalAt(t, o.command(ctx, on("bgwriter_delay=200ms,10ms", "-y")...), "step  2 of 4", syscall.SIGKILL)
 		if o.auto() == before {
 			t.Fatal("it was killed too late: nothing is changed")
 		}
@@ -395,8 +413,8 @@ func TestExperimentOnAServerOfOthers(t *testing.T) {
 	}
 }
 
-// TestExperimentInterrupted: Ctrl-C keeps the steps that were made, and the JSON has
-// them.
+// TestExperimentInterrupted: Ctrl-C keeps the steps that were made, the JSON has them,
+// and going on makes the others. It varies what the load's sessions set.
 func TestExperimentInterrupted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("need: more time than -short leaves")
@@ -404,24 +422,10 @@ func TestExperimentInterrupted(t *testing.T) {
 	box := newSandbox(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	cmd := box.command(ctx, inLab(t, "work_mem=4MB,8MB", "--json", "--measure", "2s")...)
-	said, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cmd := box.command(ctx, inLab(t, "synchronous_commit=on,off", "--json", "--measure", "2s")...)
 	var out strings.Builder
 	cmd.Stdout = &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	all := ""
-	for lines := bufio.NewScanner(said); lines.Scan(); {
-		all += lines.Text() + "\n"
-		if strings.HasPrefix(lines.Text(), "step  2 of 4") {
-			_ = cmd.Process.Signal(os.Interrupt)
-		}
-	}
-	_ = cmd.Wait()
+	all := signalAt(t, cmd, "step  2 of 4", os.Interrupt)
 	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || !strings.Contains(all, "2 of 4 steps are made and kept; pgtlb experiment --resume ") {
 		t.Errorf("exit code %d\n%s", code, all)
 	}
@@ -432,8 +436,12 @@ func TestExperimentInterrupted(t *testing.T) {
 		Left       int
 		Rows       []any
 	}
-	if err := json.Unmarshal([]byte(out.String()), &got); err != nil || got.Plan.Factor != "work_mem" || got.Left != 2 || len(got.Steps) < 2 || got.Experiment != got.Plan.Name {
+	if err := json.Unmarshal([]byte(out.String()), &got); err != nil || got.Plan.Factor != "synchronous_commit" || got.Left != 2 || len(got.Steps) < 2 || got.Experiment != got.Plan.Name {
 		t.Errorf("%v %+v\n%s", err, got, out.String())
 	}
+	if again := box.run("experiment", "--resume", "last"); again.code != exitDone || !strings.Contains(again.err, "step  3 of 4") {
+		t.Fatalf("going on: exit code %d\n%s%s", again.code, again.err, again.out)
+	}
+	box.check(4)
 	box.nothingLeft()
 }

@@ -196,3 +196,72 @@ func TestJSONWithoutARunOfEachValue(t *testing.T) {
 		t.Errorf("%v\n%s\n%s", err, out.String(), said.String())
 	}
 }
+
+// TestASignalAfterTheLastStep cuts nothing off: nothing is said of going on, and the exit
+// code is that of the result. What the session found is printed, and not worked out again.
+func TestASignalAfterTheLastStep(t *testing.T) {
+	box := newSandbox(t)
+	box.experimentKept(keptPlan("one"), 4) // repeated with success
+	store, err := trial.OpenStore(filepath.Join(box.state, "pgtlb", "runs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signalled, cancel := context.WithCancel(t.Context())
+	cancel()
+	ended := func(change func(*trial.ExperimentState), args ...string) (out, said string, err error) {
+		t.Helper()
+		e, _ := begun(t, args...)
+		x := &trial.ExperimentState{Over: true, Progress: experiment.Progress{Plan: keptPlan("one"), Of: 10}}
+		change(x)
+		var o, s strings.Builder
+		err = (&app{out: &o, err: &s}).experimentEnded(signalled, e, store, &trial.State{Experiment: x}, nil)
+		return o.String(), s.String(), err
+	}
+	out, said, err := ended(func(*trial.ExperimentState) {})
+	if err != nil || !strings.Contains(out, "tps") && !strings.Contains(out, "TPS") || !strings.Contains(said, "all 10 steps are made; pgtlb compare one prints the result") || strings.Contains(said, "--resume") {
+		t.Errorf("%v\n%s%s", err, out, said)
+	}
+	out, _, err = ended(func(x *trial.ExperimentState) { x.Result = &trial.Comparison{Sentence: "as the session found"} }, "--json")
+	if err != nil || !strings.Contains(out, "as the session found") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	// What could not be put back still counts.
+	if _, _, err = ended(func(x *trial.ExperimentState) { x.Err = "putting the settings back: no" }); err == nil || !strings.Contains(err.Error(), "putting the settings back") {
+		t.Error(err)
+	}
+	// With a step ahead it was cut off.
+	left := keptPlan("two")
+	j, err := experiment.Create(store.Dir(), left)
+	if err == nil {
+		err = j.Close("interrupted")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, said, err = ended(func(x *trial.ExperimentState) { x.Progress.Plan = left })
+	var exit *exitError
+	if !errors.As(err, &exit) || exit.code != exitInterrupted || !strings.Contains(said, "0 of 10 steps are made and kept; pgtlb experiment --resume two goes on") {
+		t.Errorf("%v\n%s", err, said)
+	}
+}
+
+// TestResumeOfOneThatIsUnderWay is refused before anything is made.
+func TestResumeOfOneThatIsUnderWay(t *testing.T) {
+	box := newSandbox(t)
+	j, err := experiment.Create(filepath.Join(box.state, "pgtlb", "runs"), keptPlan("busy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := box.run("experiment", "--list"); r.code != exitDone || !strings.Contains(r.out, "0 of 10") || !strings.Contains(r.out, "under way") || strings.Contains(r.out, "--resume") {
+		t.Errorf("exit code %d\n%s%s", r.code, r.err, r.out)
+	}
+	if r := box.run("experiment", "--resume", "busy"); r.code != exitUsage || !strings.Contains(r.err, "--resume busy: another pgtlb is at it") {
+		t.Errorf("exit code %d\n%s%s", r.code, r.err, r.out)
+	}
+	if err := j.Close("interrupted"); err != nil {
+		t.Fatal(err)
+	}
+	if r := box.run("experiment", "--list"); !strings.Contains(r.out, "interrupted; --resume goes on") {
+		t.Errorf("%s%s", r.err, r.out)
+	}
+}

@@ -20,23 +20,11 @@ type experimentObject struct {
 	WithRepeats *trial.Comparison `json:"with_repeats"`
 }
 
-func (a *app) encodeExperiment(store *trial.Store, j *experiment.Journal) error {
-	o := experimentObject{Plan: j.Plan, Steps: append([]experiment.Made{}, j.Made...), Left: len(j.Left()), End: j.End}
+func (a *app) encodeExperiment(j *experiment.Journal, f found) error {
+	o := experimentObject{Plan: j.Plan, Steps: append([]experiment.Made{}, j.Made...), Left: len(j.Left()), End: j.End, WithRepeats: f.withRepeats}
 	o.Arms, o.Rows, o.Warnings, o.Audit, o.Background = []trial.ArmName{}, []trial.Row{}, []string{}, []trial.AuditLine{}, []trial.BackgroundRow{}
-	if why := notYet(j); why != "" {
-		o.Sentence = why
-	} else {
-		var err error
-		if o.Comparison, err = trial.CompareExperiment(store, j, false); err != nil {
-			return err
-		}
-		if j.Repeated() {
-			c, err := trial.CompareExperiment(store, j, true)
-			if err != nil {
-				return err
-			}
-			o.WithRepeats = &c
-		}
+	if o.Sentence = notYet(j); f.result != nil {
+		o.Comparison = *f.result
 	}
 	o.Experiment = j.Plan.Name
 	return json.NewEncoder(a.out).Encode(o)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -25,14 +24,16 @@ type following struct {
 	answer  func(trial.Command)
 	refused error // a no, or why nobody could be asked
 	began   bool
-	shown   int // steps that were told
-	asked   int // the question that was answered last
+	shown   int    // steps that were told
+	waiting string // the wait that was told last
+	asked   int    // the question that was answered last
 	gate    bool
 }
 
 // take looks at a state and tells whether the experiment is over.
 func (f *following) take(ctx context.Context, st *trial.State) bool {
-	if q := st.Question; q != nil && q.ID != f.asked {
+	// Once the program is being ended nothing is asked any more.
+	if q := st.Question; q != nil && q.ID != f.asked && ctx.Err() == nil {
 		f.asked = q.ID
 		f.confirm(ctx, q)
 	}
@@ -48,7 +49,11 @@ func (f *following) take(ctx context.Context, st *trial.State) bool {
 	for ; f.began && f.shown < len(x.Progress.Made); f.shown++ {
 		f.say("%s", stepLine(&x.Progress, x.Progress.Made[f.shown]))
 	}
-	if x.Gate != nil && !f.gate {
+	if x.Waiting && x.Detail != f.waiting {
+		f.waiting = x.Detail
+		f.say("%s", x.Detail)
+	}
+	if x.Gate != nil && !f.gate && ctx.Err() == nil {
 		f.gate = true
 		f.open(ctx, x.Gate)
 	}
@@ -127,9 +132,9 @@ func gateLines(g *experiment.Gate) []string {
 	case g.Hidden:
 		lines = append(lines, fmt.Sprintf("a difference of %.3g %% is likely too small for that: no number of pairs makes it a result then; longer steps (--measure), a quieter machine or a larger --detect may", 100*g.Detect))
 	case g.Pairs > 0:
-		lines = append(lines, fmt.Sprintf("a difference of %.3g %% takes about %s with that spread (%d planned), %s; %s", 100*g.Detect, probes.Plural(g.Pairs, "pair"), g.Planned, about(time.Duration(g.Pairs)*g.Block), cautiousText(g)))
+		lines = append(lines, fmt.Sprintf("a difference of %.3g %% takes about %s with that spread (%d planned), %s; %s", 100*g.Detect, probes.Plural(g.Pairs, "pair"), g.Planned, probes.About(time.Duration(g.Pairs)*g.Block), cautiousText(g)))
 	}
-	return append(lines, fmt.Sprintf("the %s that are planned take %s", probes.Plural(g.Planned, "pair"), about(time.Duration(g.Planned)*g.Block)))
+	return append(lines, fmt.Sprintf("the %s that are planned take %s", probes.Plural(g.Planned, "pair"), probes.About(time.Duration(g.Planned)*g.Block)))
 }
 
 // cautiousText says what it takes where the identical runs lie close by chance.
@@ -139,17 +144,6 @@ func cautiousText(g *experiment.Gate) string {
 		return few + "if they lie close by chance, no number of pairs makes it a result"
 	}
 	return few + "to be safe make " + probes.Plural(g.Cautious, "pair")
-}
-
-// about is a length of time for a person.
-func about(d time.Duration) string {
-	switch {
-	case d < 90*time.Second:
-		return fmt.Sprintf("about %.0f s", d.Seconds())
-	case d < 90*time.Minute:
-		return fmt.Sprintf("about %.0f min", math.Ceil(d.Minutes()))
-	}
-	return fmt.Sprintf("about %.1f h", d.Hours())
 }
 
 // stepLine tells of a step that was made.
@@ -165,11 +159,11 @@ func stepLine(p *experiment.Progress, m experiment.Made) string {
 	text := fmt.Sprintf("step %2d of %d  %-24s %-12s", s.Position, len(p.Plan.Steps()), place, p.Plan.Arms()[s.Arm])
 	if m.State == experiment.Done {
 		text += fmt.Sprintf(" %10s TPS", probes.Number(m.Primary))
-	} else {
-		text += fmt.Sprintf(" %s: %s", m.State, m.Why)
+	} else if text += " " + string(m.State); m.Why != string(m.State) {
+		text += ": " + m.Why
 	}
-	if p.Left > 0 {
-		text += "  " + about(p.Left) + " left"
+	if p.Left > 0 && m.State != experiment.Interrupted {
+		text += "  " + probes.About(p.Left) + " left"
 	}
 	return text
 }
@@ -202,58 +196,89 @@ func (a *app) experimentEnded(ctx context.Context, e *experimentFlags, store *tr
 	if readErr != nil {
 		return errors.Join(err, readErr)
 	}
-	err = errors.Join(err, a.experimentResult(e, store, j))
-	if err == nil && notYet(j) == "" && !e.asJSON {
+	f := found{x.Result, x.WithRepeats}
+	if f.result == nil {
+		if f, readErr = findOf(store, j); readErr != nil {
+			return errors.Join(err, readErr)
+		}
+	}
+	err = errors.Join(err, a.experimentResult(e, j, f))
+	if err == nil && f.result != nil && !e.asJSON && ctx.Err() == nil {
 		_, _ = fmt.Fprintf(a.err, "pgtlb compare %s prints this again, pgtlb report %s -o report.html writes the report\n", j.Plan.Name, j.Plan.Name)
 	}
-	failed, left := j.Unmade()
-	goOn := fmt.Sprintf("pgtlb experiment --resume %s", j.Plan.Name)
+	j.Plan.RepeatFailed = e.repeatFailed // as it was wished now
+	all, ahead := len(j.Plan.Steps()), len(j.Ahead())
 	switch {
-	case ctx.Err() != nil:
-		_, _ = fmt.Fprintf(a.err, "%d of %d steps are made and kept; %s goes on\n", len(j.Plan.Steps())-len(left), len(j.Plan.Steps()), goOn)
+	case ctx.Err() != nil && ahead > 0:
+		_, _ = fmt.Fprintf(a.err, "%d of %d steps are made and kept; %s goes on\n", all-len(j.Left()), all, goOn(j))
 		return &exitError{exitInterrupted, err}
 	case err != nil:
-		if len(left) > 0 {
-			_, _ = fmt.Fprintf(a.err, "what was made is kept; %s goes on\n", goOn)
+		if ahead > 0 {
+			_, _ = fmt.Fprintf(a.err, "what was made is kept; %s goes on\n", goOn(j))
 		}
 		return err
-	case len(failed) > 0:
-		return &exitError{exitNo, fmt.Errorf("%d of %d steps failed; %s --repeat-failed makes them again", len(failed), len(j.Plan.Steps()), goOn)}
+	case ctx.Err() != nil: // it came too late to cut anything off
+		_, _ = fmt.Fprintf(a.err, "all %d steps are made; pgtlb compare %s prints the result\n", all, j.Plan.Name)
 	}
-	return nil
+	return failedSteps(j)
+}
+
+// goOn is the command that goes on with an experiment.
+func goOn(j *experiment.Journal) string { return "pgtlb experiment --resume " + j.Plan.Name }
+
+// failedSteps is how an experiment ends all of whose steps were made: with a no where
+// some failed.
+func failedSteps(j *experiment.Journal) error {
+	failed, _ := j.Unmade()
+	if len(failed) == 0 {
+		return nil
+	}
+	return &exitError{exitNo, fmt.Errorf("%d of %d steps failed; %s --repeat-failed makes them again", len(failed), len(j.Plan.Steps()), goOn(j))}
+}
+
+// found is what an experiment shows: its arms against the first. withRepeats also counts
+// steps that were repeated out of order. Both are nil where there is nothing yet.
+type found struct{ result, withRepeats *trial.Comparison }
+
+// findOf reads the runs of an experiment.
+func findOf(store *trial.Store, j *experiment.Journal) (f found, err error) {
+	if notYet(j) != "" {
+		return f, nil
+	}
+	c, err := trial.CompareExperiment(store, j, false)
+	if err != nil {
+		return f, err
+	}
+	f.result = &c
+	if j.Repeated() {
+		c, err := trial.CompareExperiment(store, j, true)
+		if err != nil {
+			return f, err
+		}
+		f.withRepeats = &c
+	}
+	return f, nil
 }
 
 // experimentResult prints what was found.
-func (a *app) experimentResult(e *experimentFlags, store *trial.Store, j *experiment.Journal) error {
+func (a *app) experimentResult(e *experimentFlags, j *experiment.Journal, f found) error {
 	if e.asJSON {
-		return a.encodeExperiment(store, j)
+		return a.encodeExperiment(j, f)
 	}
-	return a.writeExperiment(store, j, false)
+	return a.writeExperiment(j, f, false)
 }
 
-// writeExperiment prints what the arms show against the first, once there is a run of
-// each; all prints every metric.
-func (a *app) writeExperiment(store *trial.Store, j *experiment.Journal, all bool) error {
-	if why := notYet(j); why != "" {
-		_, err := fmt.Fprintln(a.err, why)
+// writeExperiment prints what was found as text; all prints every metric.
+func (a *app) writeExperiment(j *experiment.Journal, f found, all bool) error {
+	if f.result == nil {
+		_, err := fmt.Fprintln(a.err, notYet(j))
 		return err
 	}
-	for _, withRepeats := range []bool{false, true} {
-		if withRepeats {
-			if !j.Repeated() {
-				break
-			}
-			_, _ = fmt.Fprintln(a.out, "\nWith the steps that were repeated out of order:")
-		}
-		c, err := trial.CompareExperiment(store, j, withRepeats)
-		if err == nil {
-			err = c.WriteText(a.out, all)
-		}
-		if err != nil {
-			return err
-		}
+	if err := f.result.WriteText(a.out, all); err != nil || f.withRepeats == nil {
+		return err
 	}
-	return nil
+	_, _ = fmt.Fprintln(a.out, "\nWith the steps that were repeated out of order:")
+	return f.withRepeats.WriteText(a.out, all)
 }
 
 // notYet says which arm has no run yet, empty where each has.
@@ -297,14 +322,20 @@ func (a *app) experiments() error {
 }
 
 func stateText(j *experiment.Journal, failed []experiment.Made, left []experiment.Step) string {
-	text := "under way, or ended by a crash"
-	if j.End != nil {
+	under, known := j.UnderWay()
+	text := "ended by a crash"
+	switch {
+	case under:
+		text = "under way"
+	case j.End != nil:
 		text = j.End.Reason
+	case !known:
+		text = "under way, or ended by a crash"
 	}
 	if len(failed) > 0 {
 		text += fmt.Sprintf("; %d failed", len(failed))
 	}
-	if len(left) > 0 {
+	if len(left) > 0 && !under {
 		text += "; --resume goes on"
 	}
 	return text

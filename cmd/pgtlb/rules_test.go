@@ -18,19 +18,20 @@ const top = "../.." // of the repository, seen from this package
 // allowed lists which of our rooms each room may import. Nothing may import cmd
 // or tui; os/exec is for the lab alone.
 var allowed = map[string][]string{
-	"probes/perf":         {},
-	"probes":              {"probes/perf"},
-	"probes/doctor":       {"probes", "probes/perf"},
-	"workload":            {"probes", "workload/script", "workload/wire"},
-	"workload/script":     {},
-	"workload/wire":       {"probes"},
-	"workload/lab":        {"probes"},
-	"workload/verdict":    {},
-	"workload/experiment": {"workload/verdict"},
-	"workload/trial":      {"probes", "probes/doctor", "workload/verdict", "workload/experiment", "workload", "workload/script", "workload/lab"},
-	"workload/calibrate":  {"probes", "workload", "workload/script", "workload/wire", "workload/lab", "workload/trial"},
-	"tui":                 {"probes", "probes/doctor", "workload/experiment", "workload", "workload/trial"},
-	"cmd/pgtlb":           {"probes", "probes/doctor", "workload/verdict", "workload/experiment", "workload", "workload/script", "workload/lab", "workload/trial", "workload/calibrate", "tui"},
+	"probes/perf":          {},
+	"probes":               {"probes/perf"},
+	"probes/doctor":        {"probes", "probes/perf"},
+	"workload":             {"probes", "workload/script", "workload/wire"},
+	"workload/script":      {},
+	"workload/wire":        {"probes"},
+	"workload/lab":         {"probes"},
+	"workload/lab/labtest": {},
+	"workload/verdict":     {},
+	"workload/experiment":  {"workload/verdict"},
+	"workload/trial":       {"probes", "probes/doctor", "workload/verdict", "workload/experiment", "workload", "workload/script", "workload/lab"},
+	"workload/calibrate":   {"probes", "workload", "workload/script", "workload/wire", "workload/lab", "workload/trial"},
+	"tui":                  {"probes", "probes/doctor", "workload/experiment", "workload", "workload/trial"},
+	"cmd/pgtlb":            {"probes", "probes/doctor", "workload/verdict", "workload/experiment", "workload", "workload/script", "workload/lab", "workload/trial", "workload/calibrate", "tui"},
 }
 
 // forbidden lists packages of others that a room must not use.

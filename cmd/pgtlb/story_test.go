@@ -13,6 +13,12 @@ import (
 	"pgtlb/workload/trial"
 )
 
+// labBindir has the programs of debianBindir, with an initdb that soon ends.
+func labBindir(t *testing.T) string {
+	t.Helper()
+	return programs.Of(t, debianBindir(t))
+}
+
 // debianBindir is where the set-up command installs PostgreSQL on Debian.
 func debianBindir(t *testing.T) string {
 	t.Helper()
@@ -86,7 +92,7 @@ func TestStory(t *testing.T) {
 	s := box.open(120, 40, "lab", "--rows", "6000000", "--shared-buffers", "2GB", "--pg-bindir", bindir)
 
 	s.waitText("initdb") // the steps show from the first moment
-	s.runFor(1, "point-select", 6)
+	s.runFor(1, "point-select", 2)
 	text := s.waitText("PostgreSQL 1", "pages 4 kB in use", "postmaster")
 	for _, pane := range []string{"TPS", "Latency", "dTLB", "Page faults", "CPU time", "Page tables", "Backends"} {
 		if !strings.Contains(text, pane) {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
+
+	"pgtlb/workload/lab/labtest"
 )
 
 // binary builds pgtlb once for all tests of this package.
@@ -31,8 +33,15 @@ var binary = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
+// programs are those that labs are made with.
+var programs labtest.Programs
+
 func TestMain(m *testing.M) {
 	code := m.Run()
+	if err := programs.Remove(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
 	if path, err := binary(); err == nil {
 		_ = os.RemoveAll(filepath.Dir(path))
 	}

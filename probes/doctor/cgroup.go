@@ -3,6 +3,7 @@ package doctor
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"path"
 	"slices"
@@ -38,78 +39,121 @@ type CgroupLimit struct {
 	Hits      int64 `json:"hits,omitempty"`
 }
 
+// Tasks are limits of the postmaster's control group, or of ours where there is
+// no server.
+type Tasks struct {
+	// Max is the tightest limit of processes and threads at any level; 0 for none.
+	Max  int64  `json:"max,omitempty"`
+	Now  int64  `json:"now,omitempty"`  // at that level
+	File string `json:"file,omitempty"` // that holds it
+	// OOMGroup is the file of the innermost level at which the kernel kills all
+	// processes of the group at once; empty for none.
+	OOMGroup string `json:"oom_group,omitempty"`
+}
+
 // noLimit is what version 1 shows where there is no limit, and more.
 const noLimit = int64(1) << 62
 
-func lookAtCgroup(f files, postmaster int) Cgroup {
-	who := "self"
-	if postmaster != 0 {
-		who = strconv.Itoa(postmaster)
-	}
-	text, ok := f.text("/proc/" + who + "/cgroup")
-	if !ok {
-		return Cgroup{}
-	}
-	c := Cgroup{Server: postmaster != 0}
-	mounts, _ := f.text("/proc/" + who + "/mounts")
-	for line := range strings.Lines(mounts) {
-		if strings.Contains(line, " cgroup2 ") && strings.Contains(line, "memory_hugetlb_accounting") {
-			c.CountsHugetlb = true
-		}
-	}
-	for _, g := range parseCgroups(text) {
-		switch {
-		case g.controllers == "": // version 2
-			c.Path = g.path
-			base := "/sys/fs/cgroup"
-			if f.exists("/sys/fs/cgroup/unified") {
-				base = "/sys/fs/cgroup/unified"
-			}
-			c.Limits = append(c.Limits, cgroupLevels(f, base, g.path, false)...)
-		case slices.Contains(strings.Split(g.controllers, ","), "hugetlb"), slices.Contains(strings.Split(g.controllers, ","), "memory"):
-			if c.Path == "" || c.Path == "/" {
-				c.Path = g.path
-			}
-			for _, name := range strings.Split(g.controllers, ",") {
-				if name == "hugetlb" || name == "memory" {
-					c.Limits = append(c.Limits, cgroupLevels(f, "/sys/fs/cgroup/"+name, g.path, true)...)
-				}
-			}
-		}
-	}
-	return c
+// lookAtGroups reads in which control groups a process is, pgtlb itself for 0; false
+// where that cannot be read.
+func lookAtGroups(f files, pid int) ([]group, bool) {
+	text, ok := f.text("/proc/" + processName(pid) + "/cgroup")
+	return parseGroups(text), ok
 }
 
-// cgroupLine is a line of /proc/PID/cgroup.
-type cgroupLine struct{ controllers, path string }
+// group is a line of /proc/PID/cgroup.
+type group struct {
+	controllers []string // of version 1; none of version 2
+	path        string
+}
 
-func parseCgroups(text string) []cgroupLine {
-	var out []cgroupLine
+func parseGroups(text string) []group {
+	var out []group
 	for line := range strings.Lines(text) {
 		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		if len(f) == 3 && strings.HasPrefix(f[2], "/") {
-			out = append(out, cgroupLine{f[1], path.Clean(f[2])})
+			controllers := strings.FieldsFunc(f[1], func(r rune) bool { return r == ',' })
+			out = append(out, group{controllers, path.Clean(f[2])})
 		}
 	}
 	return out
 }
 
-// cgroupLevels reads the limits of a group and of all above it. In a container
-// the path may name levels that are not mounted there: they have no files.
-func cgroupLevels(f files, base, group string, v1 bool) []CgroupLimit {
-	var out []CgroupLimit
-	for level := group; ; level = path.Dir(level) {
-		dir := path.Join(base, level)
+// lookAtCgroup reads the limits of the control groups of the postmaster, or of
+// pgtlb itself where there is none.
+func lookAtCgroup(f files, postmaster int) (c Cgroup, t Tasks) {
+	groups, ok := lookAtGroups(f, postmaster)
+	if !ok {
+		return c, t
+	}
+	c.Server = postmaster != 0
+	mounts, _ := f.text("/proc/" + processName(postmaster) + "/mounts")
+	for line := range strings.Lines(mounts) {
+		if strings.Contains(line, " cgroup2 ") && strings.Contains(line, "memory_hugetlb_accounting") {
+			c.CountsHugetlb = true
+		}
+	}
+	const base = "/sys/fs/cgroup"
+	for _, g := range groups {
+		if len(g.controllers) == 0 { // version 2
+			c.Path = g.path
+			root := base
+			if f.exists(base + "/unified") {
+				root = base + "/unified"
+			}
+			c.read(f, root, g.path, false)
+			t.read(f, root, g.path)
+			continue
+		}
+		for _, name := range g.controllers {
+			root := base + "/" + name
+			switch name {
+			case "hugetlb", "memory":
+				if c.Path == "" || c.Path == "/" {
+					c.Path = g.path
+				}
+				c.read(f, root, g.path, true)
+			case "pids":
+				t.read(f, root, g.path)
+			}
+		}
+	}
+	return c, t
+}
+
+// levels gives a group and all above it with their folders, the innermost first. In a
+// container the path may name levels that are not mounted there: they have no files.
+func levels(root, group string) iter.Seq2[string, string] {
+	return func(yield func(level, dir string) bool) {
+		for level := group; yield(level, path.Join(root, level)) && level != "/"; {
+			level = path.Dir(level)
+		}
+	}
+}
+
+// read adds the limits of a group and of all above it.
+func (c *Cgroup) read(f files, root, group string, v1 bool) {
+	for level, dir := range levels(root, group) {
 		for _, name := range f.names(dir) {
 			if l, ok := parseLimitName(name, v1); ok {
 				if l, ok = readLimit(f, dir, name, l, v1); ok {
 					l.Level = level
-					out = append(out, l)
+					c.Limits = append(c.Limits, l)
 				}
 			}
 		}
-		if level == "/" {
-			return out
+	}
+}
+
+// read takes the tightest of the limits of a group and of all above it.
+func (t *Tasks) read(f files, root, group string) {
+	for _, dir := range levels(root, group) {
+		if n, ok := f.number(dir + "/pids.max"); ok && (t.File == "" || n < t.Max) {
+			t.Max, t.File = n, dir+"/pids.max"
+			t.Now, _ = f.number(dir + "/pids.current")
+		}
+		if n, ok := f.number(dir + "/memory.oom.group"); ok && n == 1 && t.OOMGroup == "" {
+			t.OOMGroup = dir + "/memory.oom.group"
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -30,50 +29,6 @@ func limitText(n uint64) string {
 		return "unlimited"
 	}
 	return strconv.FormatUint(n, 10)
-}
-
-// Tasks are limits of the postmaster's control group, or of ours where there is
-// no server.
-type Tasks struct {
-	// Max is the tightest limit of processes and threads at any level; 0 for none.
-	Max  int64  `json:"max,omitempty"`
-	Now  int64  `json:"now,omitempty"`  // at that level
-	File string `json:"file,omitempty"` // that holds it
-	// OOMGroup is the file of the innermost level at which the kernel kills all
-	// processes of the group at once; empty for none.
-	OOMGroup string `json:"oom_group,omitempty"`
-}
-
-func lookAtTasks(f files, postmaster int) Tasks {
-	var t Tasks
-	text, _ := f.text("/proc/" + processName(postmaster) + "/cgroup")
-	for _, g := range parseCgroups(text) {
-		base := "/sys/fs/cgroup"
-		switch {
-		case g.controllers == "":
-			if f.exists(base + "/unified") {
-				base += "/unified"
-			}
-		case slices.Contains(strings.Split(g.controllers, ","), "pids"):
-			base += "/pids"
-		default:
-			continue
-		}
-		for level := g.path; ; level = path.Dir(level) {
-			dir := path.Join(base, level)
-			if n, ok := f.number(dir + "/pids.max"); ok && (t.File == "" || n < t.Max) {
-				t.Max, t.File = n, dir+"/pids.max"
-				t.Now, _ = f.number(dir + "/pids.current")
-			}
-			if n, ok := f.number(dir + "/memory.oom.group"); ok && n == 1 && t.OOMGroup == "" {
-				t.OOMGroup = dir + "/memory.oom.group"
-			}
-			if level == "/" {
-				break
-			}
-		}
-	}
-	return t
 }
 
 // dropIn are the lines that give the server's unit some settings, and those that

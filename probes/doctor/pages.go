@@ -53,7 +53,7 @@ func lookAtPages(ctx context.Context, s *Snapshot, w Wanted, postmaster, own int
 	p.Free = lookAtFree(f)
 	p.Free.Events, s.System.Events = lookAtEvents(f)
 	p.Boot, p.BootTools = lookAtBoot(f)
-	p.Cgroup = lookAtCgroup(f, postmaster)
+	p.Cgroup, s.System.Tasks = lookAtCgroup(f, postmaster)
 	p.Unit = lookAtUnit(f, p.Cgroup)
 	p.Program = lookAtProgram(f, postmaster)
 	p.Lock, s.System.Limits = lookAtLock(f, postmaster)

@@ -239,7 +239,7 @@ func FuzzParsers(f *testing.F) {
 				t.Errorf("%+v", l)
 			}
 		}
-		for _, g := range parseCgroups(text) {
+		for _, g := range parseGroups(text) {
 			if !strings.HasPrefix(g.path, "/") || slices.Contains(strings.Split(g.path, "/"), "..") {
 				t.Errorf("%+v", g)
 			}

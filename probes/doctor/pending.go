@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"pgtlb/probes"
 )
 
 // sharedSettings are the settings that the size of shared memory hangs on, or
@@ -35,15 +37,14 @@ func (s *Snapshot) coming(d demand) coming {
 	if s.Server == nil {
 		return c
 	}
-	won := winners(s)
-	for _, name := range sharedSettings() {
-		set, known := s.Server.Exam.Setting(name)
-		f, inFile := won[name]
-		if !(known && set.Pending) && !(inFile && (f.NeedsRestart || blocked(s, f))) {
+	names, won := waiting(s)
+	for _, name := range names {
+		if !slices.Contains(sharedSettings(), name) {
 			continue
 		}
 		c.names = append(c.names, name)
-		switch {
+		set, _ := s.Server.Exam.Setting(name)
+		switch f, inFile := won[name]; {
 		case !inFile || f.Secret:
 		case name == "huge_pages":
 			c.hugePages = hugePagesWord(f.Value)
@@ -51,8 +52,25 @@ func (s *Snapshot) coming(d demand) coming {
 			c.atLeast, c.smaller = s.needWith(f.Value, set.Unit, d)
 		}
 	}
-	slices.SortStableFunc(c.names, byWeight)
 	return c
+}
+
+// waiting are the names of all settings that wait for a restart, the weighty first,
+// and the lines of the files that count.
+func waiting(s *Snapshot) (names []string, won map[string]probes.FileSetting) {
+	won = winners(s)
+	found := map[string]bool{}
+	for _, set := range s.Server.Exam.Settings {
+		if set.Pending {
+			found[set.Name] = true
+		}
+	}
+	for name, f := range won {
+		if f.NeedsRestart || blocked(s, f) {
+			found[name] = true
+		}
+	}
+	return sortedNames(found), won
 }
 
 // hugePagesWord is a value of huge_pages as SHOW prints it.

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"pgtlb/probes"
@@ -19,22 +20,21 @@ type Place struct {
 // lookAtPlace looks for the traces of container managers.
 func lookAtPlace(f files) Place {
 	var p Place
-	group, _ := f.text("/proc/self/cgroup")
+	groups, _ := lookAtGroups(f, 0)
 	kind, _ := f.text("/run/systemd/container")
-	p.Container = containerOf(group, strings.TrimSpace(kind), f.exists("/.dockerenv"), f.exists("/run/.containerenv"),
+	p.Container = containerOf(groups, strings.TrimSpace(kind), f.exists("/.dockerenv"), f.exists("/run/.containerenv"),
 		f.exists("/run/secrets/kubernetes.io") || f.exists("/var/run/secrets/kubernetes.io"))
-	p.OwnGroups = p.Container != ""
-	for _, g := range parseCgroups(group) {
-		p.OwnGroups = p.OwnGroups && g.path == "/"
-	}
+	p.OwnGroups = p.Container != "" && !slices.ContainsFunc(groups, func(g group) bool { return g.path != "/" })
 	return p
 }
 
 // containerOf judges by the control group, systemd's note and the managers' own
 // files. A root on overlayfs is no mark: live systems and images that are not written
 // to have it too.
-func containerOf(group, systemd string, docker, podman, kube bool) string {
-	has := func(word string) bool { return strings.Contains(group, word) }
+func containerOf(groups []group, systemd string, docker, podman, kube bool) string {
+	has := func(word string) bool {
+		return slices.ContainsFunc(groups, func(g group) bool { return strings.Contains(g.path, word) })
+	}
 	switch {
 	case kube || has("kubepods"):
 		return "kubernetes"

@@ -226,27 +226,15 @@ func checkSettingsPending(s *Snapshot) Check {
 	if noServer(s, &c) {
 		return c
 	}
-	e := s.Server.Exam
-	won := winners(s)
-	waiting := map[string]bool{}
-	for _, set := range e.Settings {
-		if set.Pending {
-			waiting[set.Name] = true
-		}
-	}
-	for name, f := range won {
-		if f.NeedsRestart || blocked(s, f) {
-			waiting[name] = true
-		}
-	}
-	if len(waiting) == 0 {
+	names, won := waiting(s)
+	if len(names) == 0 {
 		c.Status, c.Found = OK, "pending_restart is set for no setting"
 		return c
 	}
 	var all []string
 	p, managed := providerOf(s)
-	for _, name := range sortedNames(waiting) {
-		set, known := e.Setting(name)
+	for _, name := range names {
+		set, known := s.Server.Exam.Setting(name)
 		text := name
 		if known && !set.Secret {
 			text += fmt.Sprintf(" is %s", set.Value)

@@ -21,8 +21,8 @@ type System struct {
 	Processes  Processes  `json:"processes"`
 	OOM        UnitOOM    `json:"oom"`
 	Limits     *Limits    `json:"limits,omitempty"` // of the postmaster
-	Tasks      Tasks      `json:"tasks"`
-	Shm        *Mount     `json:"shm,omitempty"` // what is mounted on /dev/shm
+	Tasks      Tasks      `json:"tasks"`            // read with Pages.Cgroup
+	Shm        *Mount     `json:"shm,omitempty"`    // what is mounted on /dev/shm
 	Semaphores Semaphores `json:"semaphores"`
 	Logind     Logind     `json:"logind"`
 	Account    Account    `json:"account"`
@@ -38,7 +38,6 @@ func lookAtSystem(ctx context.Context, s *Snapshot, w Wanted, postmaster int) {
 	sys.UptimeS = lookAtUptime(f)
 	sys.Processes = lookAtEveryProcess(ctx, f, postmaster)
 	sys.OOM = lookAtOOM(f, s.Pages.Unit)
-	sys.Tasks = lookAtTasks(f, postmaster)
 	sys.Shm = lookAtShm(f, postmaster)
 	sys.Semaphores = lookAtSemaphores(f, sys.Processes.Postmaster)
 	sys.Logind = lookAtLogind(f)

@@ -87,7 +87,7 @@ func TestContainerOf(t *testing.T) {
 		{group: "0::/\n", systemd: "lxc", want: "lxc"},
 		{group: "0::/lxc.payload.ct\n", want: "lxc"},
 	} {
-		if got := containerOf(c.group, c.systemd, c.docker, c.podman, c.kube); got != c.want {
+		if got := containerOf(parseGroups(c.group), c.systemd, c.docker, c.podman, c.kube); got != c.want {
 			t.Errorf("%+v: %q", c, got)
 		}
 	}

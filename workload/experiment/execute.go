@@ -79,11 +79,12 @@ func Execute(ctx context.Context, j *Journal, stand Stand, h Hooks) error {
 	err := e.all(ctx)
 	reason := "finished"
 	switch {
+	case err == nil: // also where ctx ended after the last step
 	case ctx.Err() != nil:
 		reason = "interrupted"
 	case errors.Is(err, errEnough):
 		reason, err = "ended by a person before the first change", nil
-	case err != nil:
+	default:
 		reason = err.Error()
 	}
 	return errors.Join(err, j.Close(reason))
@@ -207,10 +208,10 @@ func (e *execution) step(ctx context.Context, s Step) error {
 	}
 	e.report(s, "done", m.Started)
 	e.bad++
-	if m.State == Done {
-		e.bad = 0
-	}
 	switch {
+	case m.State == Done: // where ctx has ended meanwhile, the next step is not begun
+		e.bad = 0
+		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, ErrStop):

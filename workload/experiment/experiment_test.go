@@ -425,3 +425,80 @@ func TestNothingIsMeasuredOnceItIsEnded(t *testing.T) {
 		}
 	})
 }
+
+// A signal that comes with the end of the last step cuts nothing off.
+func TestEndedAfterTheLastStepIsFinished(t *testing.T) {
+	j, dir := create(t, plan(1, "4kB", "2MB"))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	b := &bench{t: t, measure: func(_ context.Context, s Step) (float64, error) {
+		if s.Position == 4 {
+			cancel()
+		}
+		return 100, nil
+	}}
+	if err := Execute(ctx, j, b, Hooks{}); err != nil {
+		t.Error(err)
+	}
+	if j := again(t, dir); j.End == nil || j.End.Reason != "finished" || len(j.Made) != 4 || len(j.Ahead()) != 0 {
+		t.Errorf("%+v", j)
+	}
+}
+
+// Going on repeats a failed step once, where the plan says so.
+func TestAhead(t *testing.T) {
+	j := &Journal{Plan: plan(1, "a", "b")}
+	steps := j.Plan.Steps()
+	j.Made = []Made{{Step: steps[0], State: Done}, {Step: steps[1], State: Failed}}
+	if got := j.Ahead(); len(got) != 2 {
+		t.Errorf("%+v", got)
+	}
+	j.Plan.RepeatFailed = true
+	got := j.Ahead()
+	if len(got) != 3 || !got[2].Repeat || got[2].Position != 2 {
+		t.Errorf("%+v", got)
+	}
+	j.Made = append(j.Made, Made{Step: got[2], State: Failed})
+	if got := j.Ahead(); len(got) != 2 {
+		t.Errorf("a repetition that failed is made again: %+v", got)
+	}
+}
+
+// The newest is the one begun last, whatever its name is.
+func TestNamesAreInTheOrderOfTheirBeginning(t *testing.T) {
+	dir := t.TempDir()
+	began := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	for i, name := range []string{"zebra", "apple", "apples"} {
+		p := plan(1, "a", "b")
+		p.Name, p.Created = name, began.Add(time.Duration(i)*time.Minute)
+		j, err := Create(dir, p)
+		if err == nil {
+			err = j.Close("interrupted")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if names, err := Names(dir); err != nil || !slices.Equal(names, []string{"apples", "apple", "zebra"}) {
+		t.Errorf("%v %v", names, err)
+	}
+	for what, want := range map[string]string{"last": "apples", "apple": "apple", "z": "zebra"} {
+		if j, err := Open(dir, what); err != nil || j.Plan.Name != want {
+			t.Errorf("%s: %v %+v", what, err, j)
+		}
+	}
+	if _, err := Open(dir, "app"); err == nil || !strings.Contains(err.Error(), "app could be any of 2 experiments: apples, apple") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestCheckName(t *testing.T) {
+	if err := CheckName("pages-in-march_2.1+b"); err != nil {
+		t.Error(err)
+	}
+	for _, bad := range []string{"", "last", "a b", "../x", ".x", "-x", "x.ndjson", "größe", strings.Repeat("x", 151)} {
+		if CheckName(bad) == nil {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+}

@@ -1,7 +1,9 @@
 package experiment
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -85,7 +87,7 @@ func Create(runs string, p Plan) (*Journal, error) {
 	}
 	base := p.Name
 	if base == "" {
-		base = p.Created.Local().Format("20060102-150405") + "-" + safe(p.Factor)
+		base = p.Created.Local().Format("20060102-150405") + "-" + SafeName(p.Factor)
 	}
 	for i := 1; i < 1000; i++ {
 		p.Name = base
@@ -113,16 +115,6 @@ func Create(runs string, p Plan) (*Journal, error) {
 	return nil, fmt.Errorf("creating the experiment's journal: too many are named %s", base)
 }
 
-// safe keeps of a setting's name what is safe in a file's.
-func safe(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '.' {
-			return r
-		}
-		return '-'
-	}, s)
-}
-
 // Names lists the experiments beside the runs, newest first.
 func Names(runs string) ([]string, error) {
 	entries, err := os.ReadDir(Dir(runs))
@@ -133,14 +125,34 @@ func Names(runs string) ([]string, error) {
 		return nil, fmt.Errorf("listing experiments: %w", err)
 	}
 	var out []string
+	began := map[string]time.Time{}
 	for _, e := range entries {
 		if name, ok := strings.CutSuffix(e.Name(), extension); ok {
 			out = append(out, name)
+			began[name] = beganAt(filepath.Join(Dir(runs), e.Name()))
 		}
 	}
-	slices.Sort(out)
-	slices.Reverse(out)
+	// A name that a person gave says nothing of when it was.
+	slices.SortFunc(out, func(a, b string) int {
+		return cmp.Or(began[b].Compare(began[a]), strings.Compare(b, a))
+	})
 	return out, nil
+}
+
+// beganAt is when an experiment was begun, by the first line of its journal; the zero
+// time where that cannot be read.
+func beganAt(path string) time.Time {
+	f, err := os.Open(path)
+	if err != nil {
+		return time.Time{}
+	}
+	defer f.Close()
+	text, err := bufio.NewReader(f).ReadBytes('\n')
+	var l line
+	if err != nil || json.Unmarshal(text, &l) != nil || l.Plan == nil {
+		return time.Time{}
+	}
+	return l.Plan.Created
 }
 
 // ErrNone says that no experiment has that name.
@@ -152,22 +164,19 @@ func Open(runs, name string) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found []string
-	for _, n := range names {
-		switch {
-		case n == name, name == "last":
-			return read(filepath.Join(Dir(runs), n+extension))
-		case strings.HasPrefix(n, name):
-			found = append(found, n)
+	found := name
+	switch {
+	case name == last && len(names) > 0:
+		found = names[0]
+	case !slices.Contains(names, name):
+		if found, err = Beginning(names, name, "experiments"); err != nil {
+			return nil, err
 		}
 	}
-	switch len(found) {
-	case 0:
+	if found == "" {
 		return nil, fmt.Errorf("%q: %w", name, ErrNone)
-	case 1:
-		return read(filepath.Join(Dir(runs), found[0]+extension))
 	}
-	return nil, fmt.Errorf("%q could be any of %d experiments: %s …", name, len(found), strings.Join(found[:min(3, len(found))], ", "))
+	return read(filepath.Join(Dir(runs), found+extension))
 }
 
 // Exact reads the experiment of this very name.
@@ -220,8 +229,11 @@ func (j *Journal) take(l line) {
 }
 
 // GoOn opens the journal for more steps. It refuses one that another pgtlb is at,
-// and reads it again: another may have been until now.
+// and reads it again: another may have been until now. One that is open already stays so.
 func (j *Journal) GoOn() error {
+	if j.file != nil {
+		return nil
+	}
 	f, err := os.OpenFile(j.path, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
 		return fmt.Errorf("going on with an experiment: %w", err)
@@ -239,6 +251,17 @@ func (j *Journal) GoOn() error {
 	now.Plan.RepeatFailed = j.Plan.RepeatFailed // as it is wished now
 	j.Plan, j.Made, j.End, j.file = now.Plan, now.Made, nil, f
 	return nil
+}
+
+// UnderWay tells whether a pgtlb is at the experiment now; known is false where that
+// cannot be told.
+func (j *Journal) UnderWay() (under, known bool) {
+	f, err := os.Open(j.path)
+	if err != nil {
+		return false, false
+	}
+	defer f.Close()
+	return Locked(f)
 }
 
 // cutToLines removes what a crash left of a line.
@@ -290,7 +313,16 @@ func (j *Journal) Close(reason string) error {
 	if err == nil {
 		j.End = &end
 	}
-	return errors.Join(err, j.file.Close())
+	return errors.Join(err, j.Release())
+}
+
+// Release lets a journal go to which nothing is added, if it is open.
+func (j *Journal) Release() error {
+	f := j.file
+	if j.file = nil; f == nil {
+		return nil
+	}
+	return f.Close()
 }
 
 // succeeded tells whether a step of that block and arm was made well: in its turn

@@ -11,6 +11,16 @@ func (j *Journal) Unmade() (failed []Made, left []Step) {
 	return failed, j.Left()
 }
 
+// Ahead are the steps that going on makes: those that are left and, where the plan
+// repeats them, those that failed.
+func (j *Journal) Ahead() []Step {
+	ahead := j.Left()
+	if j.Plan.RepeatFailed {
+		ahead = append(ahead, j.failed()...)
+	}
+	return ahead
+}
+
 // Repeated tells whether a run counts only where repetitions do.
 func (j *Journal) Repeated() bool {
 	for _, m := range j.Made {

@@ -114,10 +114,7 @@ func (l layers) check(m memory) error {
 
 func (c *Cluster) create(ctx context.Context, progress Progress) error {
 	progress.say("find server", c.server.String(), 1, 1)
-	if err := c.makeDir(); err != nil {
-		return err
-	}
-	if err := c.tryAccount(ctx); err != nil {
+	if err := c.begin(ctx); err != nil {
 		return err
 	}
 	if err := c.initdb(ctx, progress); err != nil {
@@ -138,6 +135,19 @@ func (c *Cluster) create(ctx context.Context, progress Progress) error {
 		return err
 	}
 	return c.launch(ctx, c.layers, progress)
+}
+
+// begin makes the directory and has the server's programs look at the settings: what they do not take is refused before
+// there is a cluster.
+func (c *Cluster) begin(ctx context.Context) error {
+	if err := c.makeDir(); err != nil {
+		return err
+	}
+	if err := c.tryAccount(ctx); err != nil {
+		return err
+	}
+	_, err := c.understood(ctx, c.layers, "max_connections")
+	return err
 }
 
 // createOld reserves for a server that can only be measured while it runs: it starts once with 4 kB pages.

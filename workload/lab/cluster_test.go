@@ -110,7 +110,7 @@ func TestStartStop(t *testing.T) {
 }
 
 func TestFailedStartLeavesNothing(t *testing.T) {
-	s := needServer(t)
+	s := quickly(t, needServer(t))
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, tc := range map[string]struct {
@@ -121,7 +121,7 @@ func TestFailedStartLeavesNothing(t *testing.T) {
 		"unknown setting": {t.Context(), Options{Settings: map[string]string{"no_such_setting": "1"}}, []string{`unrecognized configuration parameter "no_such_setting"`}},
 		"bad value":       {t.Context(), Options{Settings: map[string]string{"max_connections": "many"}}, []string{`invalid value for parameter "max_connections": "many"`}},
 		"not ours":        {t.Context(), Options{Settings: map[string]string{"port": "1"}}, []string{"setting port"}},
-		"too large":       {t.Context(), Options{SharedBuffers: "64TB"}, []string{"64 TB", "do not fit", "--shared-buffers"}},
+		"too large":       {t.Context(), Options{SharedBuffers: "64TB"}, []string{"64 TB", "do not fit", "take less"}},
 		"no size":         {t.Context(), Options{SharedBuffers: "much"}, []string{`"much"`, "512MB"}},
 		"no account":      {t.Context(), Options{OSUser: "no-such-account"}, []string{"no-such-account"}},
 		"cancelled":       {cancelled, Options{}, []string{"context canceled"}},
@@ -163,7 +163,7 @@ func TestUnreachableParent(t *testing.T) {
 
 func TestKeep(t *testing.T) {
 	parent := labParent(t)
-	c, err := Start(t.Context(), Options{Server: needServer(t), Parent: parent, SharedBuffers: "32MB", Keep: true}, nil)
+	c, err := Start(t.Context(), Options{Server: quickly(t, needServer(t)), Parent: parent, SharedBuffers: "32MB", Keep: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,7 +103,7 @@ func impossible(t *testing.T) string {
 }
 
 func TestShortPoolIsSaidBeforeTheStart(t *testing.T) {
-	s, size := needServer(t), impossible(t)
+	s, size := quickly(t, needServer(t)), impossible(t)
 	_, err := Start(t.Context(), Options{Server: s, Parent: labParent(t), Pages: Pages2MB, SharedBuffers: size}, nil)
 	short := (*ShortPool)(nil)
 	if !errors.As(err, &short) {

@@ -72,13 +72,16 @@ func explainInitdb(err error) error {
 // confName is the lab's own configuration, included at the end of postgresql.conf so that it wins.
 const confName = "pgtlb.conf"
 
+// includeLine makes a postgresql.conf read it.
+const includeLine = "\ninclude '" + confName + "'\n"
+
 // includeConf makes postgresql.conf read the lab's own file.
 func (c *Cluster) includeConf() error {
 	b, err := c.root.ReadFile("data/postgresql.conf")
 	if err != nil {
 		return fmt.Errorf("configuring the cluster: %w", err)
 	}
-	return c.writeFor("data/postgresql.conf", append(b, []byte("\ninclude '"+confName+"'\n")...))
+	return c.writeFor("data/postgresql.conf", append(b, includeLine...))
 }
 
 // writeConf writes the lab's own file into "data" or "probe".

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"maps"
+	"path/filepath"
 	"strings"
 )
 
@@ -36,6 +37,18 @@ func (l layers) effective(name string) string {
 		maps.Copy(merged, layer)
 	}
 	return merged[name]
+}
+
+// preloads tells whether the server loads a library by itself.
+func (l layers) preloads(library string) bool {
+	for _, setting := range []string{"shared_preload_libraries", "session_preload_libraries", "local_preload_libraries"} {
+		for name := range strings.SplitSeq(l.effective(setting), ",") {
+			if filepath.Base(strings.Trim(name, ` "`)) == library {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // insists gives the huge page size without which the server will not start; Pages4kB when it starts in any case. A

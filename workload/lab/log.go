@@ -37,7 +37,7 @@ func (e *StartError) Error() string {
 var logLine = regexp.MustCompile(`^.*?(FATAL|PANIC|LOG|HINT|DETAIL|ERROR|WARNING): {1,2}(.*)$`)
 
 // reasons picks the lines that explain a failed start: the FATAL or PANIC ones, and the LOG lines in front of a FATAL
-// that only says that the configuration file has errors.
+// that only says that the configuration file has errors, each with its HINT: the values that a setting can have.
 func reasons(log []string) []string {
 	var fatal, before []string
 	for _, line := range log {
@@ -54,6 +54,10 @@ func reasons(log []string) []string {
 			fatal = append(fatal, m[2])
 		case "LOG":
 			before = append(before, m[2])
+		case "HINT":
+			if n := len(before); n > 0 {
+				before[n-1] += "; " + m[2]
+			}
 		}
 	}
 	if len(fatal) == 0 && len(log) > 0 {

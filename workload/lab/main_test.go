@@ -13,7 +13,11 @@ import (
 	"go.uber.org/goleak"
 
 	"pgtlb/probes"
+	"pgtlb/workload/lab/labtest"
 )
+
+// programs are those that labs are made with where making one is not what is tried.
+var programs labtest.Programs
 
 // crashHelper makes the test binary itself a pgtlb that starts a lab and is then killed.
 const crashHelper = "PGTLB_LAB_TEST_CRASH_IN"
@@ -22,7 +26,13 @@ func TestMain(m *testing.M) {
 	if parent := os.Getenv(crashHelper); parent != "" {
 		os.Exit(crashMain(parent))
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if err := programs.Remove(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+		os.Exit(code)
+	}))
 }
 
 // crashMain starts a lab in parent, prints its directory and pid, and waits to be killed.
@@ -59,6 +69,13 @@ func needServer(t *testing.T) Server {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+// quickly gives a server whose clusters are made soon.
+func quickly(t *testing.T, s Server) Server {
+	t.Helper()
+	s.Bindir = programs.Of(t, s.Bindir)
 	return s
 }
 
@@ -114,6 +131,7 @@ func startLab(t *testing.T, o Options) *Cluster {
 	if o.Server.Bindir == "" {
 		o.Server = needServer(t)
 	}
+	o.Server = quickly(t, o.Server)
 	if o.Parent == "" {
 		o.Parent = labParent(t)
 	}

@@ -124,5 +124,5 @@ func checkBuffers(size int64, p Pages, m memory) error {
 	if size <= limit {
 		return nil
 	}
-	return fmt.Errorf("shared_buffers of %s do not fit into the %s of memory %s; choose a smaller --shared-buffers", formatBytes(size), formatBytes(limit), what)
+	return fmt.Errorf("shared_buffers of %s do not fit into the %s of memory %s; take less", formatBytes(size), formatBytes(limit), what)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -37,6 +38,14 @@ func (p Preflight) Err() error {
 	return &ShortPool{Size: p.Size, NeedBytes: p.NeedBytes, Need: p.Need, Have: p.Need - p.Short, Total: p.Total}
 }
 
+// Help is what a person can do where Err is not nil: a command for root, or a sentence.
+func (p Preflight) Help() string {
+	if p.limited() {
+		return p.Remedy
+	}
+	return "as root: `" + p.Remedy + "`"
+}
+
 // Preflight finds out how many pages the lab would need with its present settings and the given page size, and whether
 // the pool has them. The server may be running or not. The error is ErrNoPool where the machine has no such pages.
 func (c *Cluster) Preflight(ctx context.Context, size Pages) (Preflight, error) {
@@ -62,11 +71,16 @@ func (c *Cluster) preflight(ctx context.Context, l layers) (Preflight, error) {
 	if err := l.resolve(c.opts.Roots, c.server.Major); err != nil {
 		return Preflight{}, err
 	}
-	p := Preflight{Size: size, Total: pool.Total, Free: pool.Free, Reserved: pool.Reserved, Limit: -1}
-	if p.Need, err = c.pagesNeeded(ctx, l); err != nil {
+	need, err := c.pagesNeeded(ctx, l)
+	if err != nil {
 		return Preflight{}, err
 	}
-	p.NeedBytes = int64(p.Need) * size.Bytes()
+	return c.weigh(pool, size, need), nil
+}
+
+// weigh says whether a pool has so many pages for this lab and, where it has not, whether they could be reserved.
+func (c *Cluster) weigh(pool Pool, size Pages, need int) Preflight {
+	p := Preflight{Size: size, Need: need, NeedBytes: int64(need) * size.Bytes(), Total: pool.Total, Free: pool.Free, Reserved: pool.Reserved, Limit: -1}
 	if proof, err := c.Proof(); err == nil && proof.Mode == size {
 		p.Own = pagesFor(proof.SizeKB<<10, size)
 	}
@@ -77,10 +91,10 @@ func (c *Cluster) preflight(ctx context.Context, l layers) (Preflight, error) {
 		p.Short = max(p.Need-pool.Available()-p.Own, 0)
 		p.Reason = fmt.Sprintf("the hugetlb limit of this cgroup or container allows %d pages and %d are needed", p.Limit, p.Need)
 		p.Remedy = fmt.Sprintf("raise hugetlb.%s.max (and rsvd.max) of the cgroup, or use smaller --shared-buffers", size)
-		return p, nil
+		return p
 	}
 	if p.Short = max(p.Need-pool.Available()-p.Own, 0); p.Short == 0 {
-		return p, nil
+		return p
 	}
 	p.Reason = fmt.Sprintf("%d pages short: %d of %s are needed and %d are available", p.Short, p.Need, size, p.Need-p.Short)
 	p.Remedy = growCommand(size, p.Total+p.Short)
@@ -96,7 +110,7 @@ func (c *Cluster) preflight(ctx context.Context, l layers) (Preflight, error) {
 		p.CanReserve = false
 		p.Reason += "; " + strings.ReplaceAll(err.Error(), "\n", "; ")
 	}
-	return p, nil
+	return p
 }
 
 // holdPools keeps other labs from taking the pages this one is about to count and use. It does nothing for settings that
@@ -176,8 +190,8 @@ func (c *Cluster) pagesNeeded(ctx context.Context, l layers) (int, error) {
 }
 
 // ask runs `postgres -C name` with the given settings. A running server's directory is locked against that, so it is run
-// on a stand-in that holds only what -C reads: version, control file and configuration. A setting the server does not
-// take is its FATAL, as a *StartError.
+// on a stand-in that holds only what -C reads: configuration and, for what is worked out from them, version and control
+// file. A setting the server does not take is its FATAL, as a *StartError.
 func (c *Cluster) ask(ctx context.Context, l layers, name string) (string, error) {
 	if err := c.fillProbe(l); err != nil {
 		return "", fmt.Errorf("asking the server for %s: %w", name, err)
@@ -200,6 +214,13 @@ func (c *Cluster) fillProbe(l layers) error {
 		if err := c.mkdirFor(dir); err != nil {
 			return err
 		}
+	}
+	if _, err := c.root.Stat("data"); errors.Is(err, fs.ErrNotExist) { // before initdb
+		err := errors.Join(c.writeFor("probe/postgresql.conf", []byte(includeLine)), c.writeFor("probe/postgresql.auto.conf", nil))
+		if err != nil {
+			return err
+		}
+		return c.writeConf("probe", l)
 	}
 	for _, name := range []string{"PG_VERSION", "postgresql.conf", "postgresql.auto.conf", "global/pg_control"} {
 		b, err := c.root.ReadFile(filepath.Join("data", name))

@@ -59,7 +59,7 @@ func (c *Cluster) Restart(ctx context.Context, ch Change, progress Progress) err
 }
 
 // Check finds out, without touching the server, whether Restart would take a change: its settings, and whether the pool
-// has the pages that they insist on. A setting the server does not take is a *StartError.
+// has the pages that they insist on.
 func (c *Cluster) Check(ctx context.Context, ch Change) (Preflight, error) {
 	c.ops.Lock()
 	defer c.ops.Unlock()
@@ -95,32 +95,36 @@ func (c *Cluster) halt(ctx context.Context, progress Progress) error {
 
 // plan works out the settings of a change and checks them while the server still runs.
 func (c *Cluster) plan(ctx context.Context, ch Change) (layers, error) {
+	next, _, err := c.changed(ch)
+	if err != nil {
+		return next, err
+	}
+	_, err = c.understood(ctx, next, "max_connections")
+	return next, err
+}
+
+// changed works out the settings of a change, and refuses those that a lab or this machine cannot have.
+func (c *Cluster) changed(ch Change) (layers, memory, error) {
 	next := c.layers
 	arm, err := checkSettings(ch.Settings)
 	if err != nil {
-		return next, err
+		return next, memory{}, err
 	}
 	next.arm = arm
 	if ch.Pages != 0 {
 		next.pages = ch.Pages
 	}
 	if err := next.resolve(c.opts.Roots, c.server.Major); err != nil {
-		return next, err
+		return next, memory{}, err
 	}
 	m, err := readMemory(c.opts.Roots)
 	if err != nil {
-		return next, err
+		return next, memory{}, err
 	}
 	if p, err := c.Proof(); err == nil && p.Mode <= Pages(64) {
 		m.Available = min(m.Available+p.SizeKB<<10, m.Total) // what the running server gives up
 	}
-	if err := next.check(m); err != nil {
-		return next, err
-	}
-	if _, err := c.ask(ctx, next, "max_connections"); err != nil {
-		return next, err
-	}
-	return next, nil
+	return next, m, next.check(m)
 }
 
 // revive makes a fresh Done channel when the old one was used up by a crash.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"pgtlb/probes"
+	"pgtlb/workload/experiment"
 )
 
 // ByHand are the figures of a run that was measured elsewhere.
@@ -103,7 +104,7 @@ func (f ByHandForm) run() (*Run, error) {
 		f.CounterWindowS = f.LoadS
 	}
 	m := Meta{
-		Schema: Schema, Name: safeName(f.Name), Created: f.Created, Kind: "load", Pages: f.Pages, Note: f.Note,
+		Schema: Schema, Name: experiment.SafeName(f.Name), Created: f.Created, Kind: "load", Pages: f.Pages, Note: f.Note,
 		Loads:  []LoadMeta{{Scenario: f.Scenario, Clients: f.Clients, DurationS: f.LoadS}},
 		Server: probes.ServerInfo{Version: f.ServerVersion},
 		ByHand: &ByHand{LoadS: f.LoadS, CounterWindowS: f.CounterWindowS, Started: f.Created, Metrics: f.Metrics},
@@ -189,48 +190,13 @@ func checkPages(pages string) error {
 // nearMetrics are the ids that are likest to one that is none.
 func nearMetrics(id string) []string {
 	const most = 4
-	type near struct {
-		id       string
-		distance int
-	}
-	var all []near
+	var known []string
 	for _, m := range probes.Catalogue() {
-		if m.Kind == probes.Distribution {
-			continue
-		}
-		d := editDistance(id, m.ID)
-		if strings.Contains(m.ID, id) || strings.Contains(id, m.ID) {
-			d = min(d, 1)
-		}
-		all = append(all, near{m.ID, d})
-	}
-	slices.SortStableFunc(all, func(a, b near) int { return a.distance - b.distance })
-	var ids []string
-	for _, n := range all[:most] {
-		ids = append(ids, n.id)
-	}
-	return ids
-}
-
-// editDistance is the number of characters to insert, remove or change (Levenshtein).
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		if m.Kind != probes.Distribution {
+			known = append(known, m.ID)
 		}
 	}
-	return row[len(b)]
+	return probes.Near(id, known, most)
 }
 
 // summary is the run in one number per metric, as that of a measured one.

@@ -71,6 +71,9 @@ func sameSamples(t *testing.T, got, want []probes.Sample) {
 }
 
 func TestSamplesReadBackExactly(t *testing.T) {
+	if testing.Short() {
+		t.Skip("need: more time than -short leaves")
+	}
 	s := newSynthetic(20)
 	var samples []probes.Sample
 	for range 150 {
@@ -226,6 +229,9 @@ func fill(v reflect.Value, n *int) {
 
 // Each field in turn changes from one sample to the next and must come through.
 func TestEveryFieldComesThrough(t *testing.T) {
+	if testing.Short() {
+		t.Skip("need: more time than -short leaves")
+	}
 	var whole probes.Sample
 	n := 0
 	fill(reflect.ValueOf(&whole).Elem(), &n)

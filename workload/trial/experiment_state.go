@@ -10,7 +10,7 @@ import (
 // made.
 type ExperimentOptions struct {
 	// Plan is what is to be made. Resume is the journal of an experiment that is gone
-	// on with, not yet opened for more steps; its plan counts then.
+	// on with, which may be open for more steps already; its plan counts then.
 	Plan   experiment.Plan
 	Resume *experiment.Journal
 	// MostPairs is the most that the gate may be answered with; 0 is what is planned.
@@ -35,6 +35,8 @@ type ExperimentState struct {
 	Progress experiment.Progress
 	// Detail is what goes on in the step: "restarting the server", "measuring, 12 s".
 	Detail string
+	// Waiting tells that Detail is a wait that takes longer than usual.
+	Waiting bool
 	// Checking is set until the first step: values, pools and rights are looked at.
 	Checking bool
 	// Gate waits for AnswerGate; nil while nothing is asked.

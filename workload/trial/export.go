@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"pgtlb/workload/experiment"
 )
 
 // ExportAll writes a report as name.md, name.html and name.json into dir, which
@@ -15,7 +17,7 @@ import (
 func ExportAll(dir, name string, r Report) ([]string, error) {
 	var paths []string
 	for _, ext := range []string{".md", ".html", ".json"} {
-		path := filepath.Join(dir, safeName(name)+ext)
+		path := filepath.Join(dir, experiment.SafeName(name)+ext)
 		if err := WriteReport(path, r); err != nil {
 			return paths, err
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"pgtlb/probes"
+	"pgtlb/workload/experiment"
 )
 
 // Info describes a run file from its head and tail, without reading the rest.
@@ -38,7 +39,9 @@ func Info(path string) RunInfo {
 	tail := readTail(f, info.Bytes)
 	info.Tags, info.Complete = tail.tags, tail.ended
 	info.LoadFailed = tail.failed
-	info.Recording = !tail.ended && isLocked(f)
+	if !tail.ended {
+		info.Recording, _ = experiment.Locked(f)
+	}
 	t := tail.totals
 	switch {
 	case meta.ByHand != nil:

@@ -118,39 +118,6 @@ func TestDeltaKeepsTheWallClock(t *testing.T) {
 	}
 }
 
-// A look at a file for a moment is no recording of it.
-func TestLockWaitsForALook(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "run")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	open := func() *os.File {
-		f, err := os.OpenFile(path, os.O_RDWR, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = f.Close() })
-		return f
-	}
-	held, f := open(), open()
-	if err := tryLock(held); err != nil {
-		t.Fatal(err)
-	}
-	if isLocked(f) {
-		if err := tryLock(f); err == nil {
-			t.Error("a lock that another holds was taken")
-		}
-	} else {
-		t.Skip("need: locks of files")
-	}
-	if err := held.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := tryLock(f); err != nil {
-		t.Error(err)
-	}
-}
-
 // A new file never replaces another, and leaves nothing beside it.
 func TestWriteNew(t *testing.T) {
 	dir := t.TempDir()
@@ -170,6 +137,9 @@ func TestWriteNew(t *testing.T) {
 
 // A line that is too long is not left out of an export in silence.
 func TestExportTellsOfALongLine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("need: more time than -short leaves")
+	}
 	run, err := Create(t.TempDir(), Meta{Schema: Schema, Name: "long"})
 	if err != nil {
 		t.Fatal(err)

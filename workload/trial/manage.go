@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"pgtlb/workload/experiment"
 )
 
 // errBusy says that another program writes to a run.
@@ -52,7 +54,10 @@ func locked(name, path string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", name, reason(err))
 	}
-	if err := tryLock(f); err != nil {
+	if err := experiment.Lock(f); err != nil {
+		if errors.Is(err, experiment.ErrBusy) {
+			err = errBusy
+		}
 		return nil, errors.Join(fmt.Errorf("run %s: %w", name, err), f.Close())
 	}
 	return f, nil
@@ -60,17 +65,10 @@ func locked(name, path string) (*os.File, error) {
 
 // CheckName tells whether a person may give a run this name.
 func CheckName(name string) error {
-	switch {
-	case name == "":
-		return errors.New("the name is empty")
-	case name == "last" || name == "baseline":
+	if name == "last" || name == "baseline" {
 		return fmt.Errorf("%s cannot be a name: it stands for a run already", name)
-	case strings.HasSuffix(name, Extension):
-		return fmt.Errorf("name %s: leave %s out", name, Extension)
-	case safeName(name) != name:
-		return fmt.Errorf("name %q: a name has up to 150 letters, digits and + - _ . in it, and begins with a letter or a digit", name)
 	}
-	return nil
+	return experiment.CheckName(name)
 }
 
 // Rename gives a run another name, which no other may have, and returns the one it

@@ -428,6 +428,9 @@ func TestZerosAtTheEndAreOneCutLine(t *testing.T) {
 
 // A line that is lost takes those with it that build on it, to the next sample in full.
 func TestLostLineCostsAtMostAMinute(t *testing.T) {
+	if testing.Short() {
+		t.Skip("need: more time than -short leaves")
+	}
 	b := published4kB()
 	b.seconds = 150
 	lines := bytes.SplitAfter(recorded(t, b), []byte("\n"))

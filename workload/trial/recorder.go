@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"pgtlb/probes"
+	"pgtlb/workload/experiment"
 )
 
 // Extension ends the name of every run file.
@@ -74,11 +75,11 @@ func Create(dir string, meta Meta) (*Recorder, error) {
 	if meta.Name == "" {
 		meta.Name = RunName(meta)
 	}
-	f, name, err := createUnique(dir, safeName(meta.Name))
+	f, name, err := createUnique(dir, experiment.SafeName(meta.Name))
 	if err != nil {
 		return nil, fmt.Errorf("creating the run file: %w", err)
 	}
-	if err := waitLock(f); err != nil {
+	if err := experiment.WaitLock(f); err != nil {
 		return nil, errors.Join(fmt.Errorf("locking the run file: %w", err), f.Close(), os.Remove(f.Name()))
 	}
 	meta.Name = name
@@ -253,7 +254,7 @@ func RunName(m Meta) string {
 	if m.Pages != "" {
 		parts = append(parts, m.Pages)
 	}
-	return safeName(strings.Join(parts, "-"))
+	return experiment.SafeName(strings.Join(parts, "-"))
 }
 
 // scenarios names the loads of a run: "point-select+join-aggregate".
@@ -263,24 +264,4 @@ func scenarios(m Meta) string {
 		names[i] = l.Scenario
 	}
 	return strings.Join(names, "+")
-}
-
-// safeName keeps of a name what is safe in every file system and shell.
-func safeName(s string) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', strings.ContainsRune("+-_.", r):
-			return r
-		}
-		return '-'
-	}, s)
-	s = strings.TrimLeft(s, ".-")
-	const longest = 150 // leaves room below the 255 bytes of file systems
-	if len(s) > longest {
-		s = s[:longest]
-	}
-	if s == "" {
-		return "run"
-	}
-	return s
 }

@@ -217,6 +217,9 @@ func (s *Session) end(ctx context.Context, stopWork, stopSampling context.Cancel
 		select {
 		case f := <-s.events:
 			f()
+			if exp != nil { // what it waits for, and what it could not put back
+				s.publish()
+			}
 		case <-stopped:
 			done = true
 		}

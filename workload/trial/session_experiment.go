@@ -108,13 +108,13 @@ func (s *Session) makeExperiment(ctx context.Context, x *experimenting) (err, un
 	})
 	err = experiment.Execute(ctx, j, x.stand, experiment.Hooks{
 		Report: func(p experiment.Progress) {
-			s.showExperiment(func(e *ExperimentState) { e.Progress, e.Detail = p, "" })
+			s.showExperiment(func(e *ExperimentState) { e.Progress, e.Detail, e.Waiting = p, "", false })
 		},
 		Ask: func(ctx context.Context, g experiment.Gate) (int, error) { return s.gate(ctx, x, g) },
 	})
 	s.showExperiment(func(e *ExperimentState) {
 		e.Progress.Plan, e.Progress.Made, e.Progress.Left, e.Progress.Phase = j.Plan, j.Made, 0, ""
-		e.Detail = "putting the server back"
+		e.Detail, e.Waiting = "putting the server back", false
 	})
 	undone = x.stand.putBack(context.WithoutCancel(ctx))
 	if c, cerr := CompareExperiment(s.o.Store, j, false); cerr == nil {
@@ -131,7 +131,7 @@ func (s *Session) makeExperiment(ctx context.Context, x *experimenting) (err, un
 // experimentOver takes note of the end of an experiment.
 func (s *Session) experimentOver(undone, err error) {
 	e := *s.st.Experiment
-	e.Over, e.Checking, e.Gate, e.Detail = true, false, nil, ""
+	e.Over, e.Checking, e.Gate, e.Detail, e.Waiting = true, false, nil, "", false
 	if errors.Is(err, context.Canceled) {
 		e.Interrupted, err = true, nil
 	}

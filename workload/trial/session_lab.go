@@ -30,6 +30,11 @@ func (s *Session) prepareLab(ctx context.Context) error {
 			s.notify(true, "sweeping left-over labs: "+err.Error())
 		}
 	})
+	if s.o.Experiment != nil { // once the memory of those is back
+		if err := vetExperiment(ctx, s.o.Experiment, s.o.Lab.Cluster); err != nil {
+			return err
+		}
+	}
 	cluster, err := lab.Start(ctx, s.o.Lab.Cluster, s.labProgress)
 	if err != nil {
 		return err
@@ -245,7 +250,7 @@ func (s *Session) mayReserve(ctx context.Context, p lab.Preflight) (reserve bool
 	case p.Err() == nil:
 		return false, nil
 	case !p.CanReserve:
-		return false, fmt.Errorf("%s; as root: %s", p.Reason, p.Remedy)
+		return false, fmt.Errorf("%s; %s", p.Reason, p.Help())
 	case s.o.Lab.Cluster.Reserve:
 		return true, nil
 	}

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,7 +16,20 @@ import (
 
 	"pgtlb/probes"
 	"pgtlb/workload/lab"
+	"pgtlb/workload/lab/labtest"
 )
+
+// programs are those that labs are made with.
+var programs labtest.Programs
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := programs.Remove(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
 
 // sessionTest is a session on a real lab server.
 type sessionTest struct {
@@ -57,6 +71,7 @@ func labOptions(t testing.TB) lab.Options {
 	if err != nil {
 		t.Skip("need: PostgreSQL's server programs (pgtlb setup -y)")
 	}
+	server.Bindir = programs.Of(t, server.Bindir)
 	return lab.Options{Server: server, Parent: labParent(t), SharedBuffers: "32MB"}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -26,7 +27,10 @@ type stand struct {
 	way     way
 	arms    []arm // of the plan's values, in their order
 	before  lab.Pages
-	changed bool    // the server has, or may have, a value of the experiment
+	changed bool // the server has, or may have, a value of the experiment
+	// started is when a server that pgtlb did not make was started before the first
+	// change that takes a restart; zero before that.
+	started time.Time
 	ledger  *ledger // of what was changed on a server that pgtlb did not make
 	system  string  // identifies such a server; empty where that is not known
 
@@ -58,18 +62,9 @@ func wayOf(g guc) (way, error) {
 	case "backend", "superuser-backend", "superuser", "user":
 		return bySession, nil
 	case "internal":
-		return 0, fmt.Errorf("%s cannot be varied: it is fixed when the server is built or its data directory is made", g.Name)
+		return 0, fmt.Errorf("%s cannot be varied: %w", g.Name, lab.ErrFixed)
 	}
 	return 0, fmt.Errorf("%s cannot be varied: pgtlb does not know its context %q", g.Name, g.Context)
-}
-
-// arm is one value of the experiment.
-type arm struct {
-	value string
-	set   map[string]string // the server's settings that make it
-	pages lab.Pages         // the page size that it stands for; 0 for none
-	// reserve lets a restart of the lab grow the pool.
-	reserve bool
 }
 
 // journal begins the experiment's journal, or opens the one that is gone on with.

@@ -40,6 +40,9 @@ func (x *stand) prepareServer(ctx context.Context, conn *pgx.Conn) error {
 	if err := x.poolsOfServer(ctx, conn); err != nil {
 		return err
 	}
+	if err := x.memoryOfServer(); err != nil {
+		return err
+	}
 	room, err := x.s.room(ctx, x.load.what)
 	if err != nil {
 		return fmt.Errorf("%s: %w", x.load.what.Scenario.Name, err)
@@ -155,6 +158,23 @@ func (x *stand) poolsOfServer(ctx context.Context, conn *pgx.Conn) error {
 		if have < need {
 			return fmt.Errorf("--vary huge_pages=%s: %w", a.value,
 				&lab.ShortPool{Size: a.pages, NeedBytes: int64(need) * a.pages.Bytes(), Need: need, Have: have, Total: pool.Total})
+		}
+	}
+	return nil
+}
+
+// memoryOfServer refuses shared_buffers that are larger than the machine, where that is
+// this one: the server would not start again.
+func (x *stand) memoryOfServer() error {
+	var info probes.ServerInfo
+	var host probes.Host
+	x.s.query(func() { info, host = x.s.st.Server, x.s.st.Host })
+	if x.setting.Name != "shared_buffers" || info.PostmasterPid == 0 || host.MemTotalKB == 0 {
+		return nil
+	}
+	for _, a := range x.arms {
+		if size, err := lab.ParseSize(a.value); err == nil && uint64(size)>>10 > host.MemTotalKB {
+			return fmt.Errorf("--vary shared_buffers=%s: this machine has %s of memory; take less", a.value, probes.Memory(float64(host.MemTotalKB)))
 		}
 	}
 	return nil

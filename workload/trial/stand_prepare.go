@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -13,24 +12,20 @@ import (
 	"pgtlb/workload/lab"
 )
 
-// hugePages is the setting whose values may be page sizes.
-const hugePages = "huge_pages"
-
 // prepare looks at everything that can stand in the way before anything is made or
 // changed: the setting and each of its values, rights, pools, and on a server that
 // pgtlb did not make a person's yes.
 func (x *stand) prepare(ctx context.Context) error {
+	if err := x.o.Check(x.s.o.Roots, x.s.o.Mode == InLab); err != nil {
+		return err
+	}
 	conn, err := x.s.connectAs(probes.SetupName)(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	factor := x.o.Plan.Factor
-	if probes.IsSecret(factor, strings.Join(x.o.Plan.Values, " ")) {
-		return fmt.Errorf("--vary %s: it may hold a password or a key, and an experiment writes its values into files and reports", factor)
-	}
-	if x.setting, err = readSetting(ctx, conn, factor); err != nil {
-		return fmt.Errorf("--vary %w", err)
+	if x.setting, err = readSetting(ctx, conn, x.o.Plan.Factor); err != nil {
+		return fmt.Errorf("--vary %w", suggested(ctx, conn, x.o.Plan.Factor, err))
 	}
 	if x.way, err = wayOf(x.setting); err != nil {
 		return err
@@ -51,48 +46,20 @@ func (x *stand) prepare(ctx context.Context) error {
 
 // makeArms turns the plan's values into settings, and refuses what the server
 // would not take.
-func (x *stand) makeArms(conn *pgx.Conn) error {
-	values := x.o.Plan.Values
-	if x.setting.Name == hugePages && slices.ContainsFunc(values, isPages) {
-		return x.makePageArms(conn)
+func (x *stand) makeArms(conn *pgx.Conn) (err error) {
+	if x.arms, err = valueArms(x.setting.Name, &x.o.Plan, x.s.o.Mode == InLab, majorOf(conn)); err != nil {
+		return err
 	}
-	for i, v := range values {
-		if _, err := x.setting.normal(v); err != nil {
+	for i, a := range x.arms {
+		if a.pages != 0 {
+			continue
+		}
+		if _, err := x.setting.normal(a.value); err != nil {
 			return fmt.Errorf("--vary: %w", err)
 		}
-		if twin := x.setting.twin(values[:i], v); twin != "" {
-			return fmt.Errorf("--vary: %s and %s are the same value of %s; write it alike, as in %s=%s,%s, for an A/A experiment", twin, v, x.setting.Name, x.setting.Name, v, v)
+		if twin := x.setting.twin(x.o.Plan.Values[:i], a.value); twin != "" {
+			return twins(x.setting.Name, twin, a.value)
 		}
-		x.arms = append(x.arms, arm{value: v, set: map[string]string{x.setting.Name: v}})
-	}
-	return nil
-}
-
-func isPages(value string) bool {
-	_, err := lab.ParsePages(value)
-	return err == nil
-}
-
-// makePageArms are arms that are page sizes. On a server of others huge pages are
-// asked for with try: with on it would not start where the pool is too small. What it
-// really got is proved after each start.
-func (x *stand) makePageArms(conn *pgx.Conn) error {
-	for _, v := range x.o.Plan.Values {
-		pages, err := lab.ParsePages(v)
-		if err != nil {
-			return fmt.Errorf("--vary huge_pages: %w", err)
-		}
-		a := arm{value: v, pages: pages, set: map[string]string{hugePages: "off"}}
-		if pages != lab.Pages4kB {
-			a.set[hugePages] = "on"
-			if x.s.o.Mode != InLab {
-				a.set[hugePages] = "try"
-				if majorOf(conn) >= hugePageSizeSince {
-					a.set["huge_page_size"] = pages.String()
-				}
-			}
-		}
-		x.arms = append(x.arms, a)
 	}
 	return nil
 }
@@ -100,6 +67,20 @@ func (x *stand) makePageArms(conn *pgx.Conn) error {
 // hugePageSizeSince is the version from which on a server can be told which huge
 // pages to take.
 const hugePageSizeSince = 14
+
+// suggested adds to the refusal of a setting that the server does not have the one that
+// was likely meant.
+func suggested(ctx context.Context, conn *pgx.Conn, name string, err error) error {
+	if !errors.Is(err, errNoSetting) {
+		return err
+	}
+	rows, _ := conn.Query(ctx, "SELECT name FROM pg_settings")
+	known, _ := pgx.CollectRows(rows, pgx.RowTo[string]) // it is only a help
+	if meant := probes.Meant(strings.ToLower(name), known); meant != "" {
+		return fmt.Errorf("%w; did you mean %s?", err, meant)
+	}
+	return err
+}
 
 // majorOf is the server's major version.
 func majorOf(conn *pgx.Conn) int {
@@ -134,15 +115,13 @@ func (x *stand) prepareLab(ctx context.Context) error {
 	if x.way != byRestart {
 		return nil
 	}
-	for name := range x.s.o.Lab.Cluster.Settings {
-		if slices.ContainsFunc(x.arms, func(a arm) bool { return a.pages != 0 }) && strings.HasPrefix(strings.ToLower(name), "huge_page") {
-			return fmt.Errorf("--set %s: leave it out, the experiment varies the page size", name)
-		}
+	if err := setBesides(x.arms, x.s.o.Lab.Cluster.Settings); err != nil {
+		return err
 	}
 	asked := map[lab.Pages]bool{}
 	for i := range x.arms {
 		a := &x.arms[i]
-		p, err := cluster.Check(ctx, x.change(a))
+		p, err := cluster.Check(ctx, a.change())
 		if err != nil {
 			return fmt.Errorf("--vary %s=%s: %w", x.setting.Name, a.value, err)
 		}
@@ -159,14 +138,6 @@ func (x *stand) prepareLab(ctx context.Context) error {
 		a.reserve = asked[p.Size]
 	}
 	return nil
-}
-
-// change is what a restart of the lab is told for an arm.
-func (x *stand) change(a *arm) lab.Change {
-	if a.pages != 0 {
-		return lab.Change{Pages: a.pages, Reserve: a.reserve}
-	}
-	return lab.Change{Settings: a.set, Reserve: a.reserve}
 }
 
 // errNoRestart says what is missing where a restart would be needed.

@@ -16,19 +16,15 @@ import (
 	"pgtlb/workload/lab"
 )
 
-// How long a server may take until it has a new value in force.
-const (
-	reloadPatience = 10 * time.Second
-	// restartPatience bounds a restart, which nothing cuts off: it must be less than
-	// an ended step has.
-	restartPatience = 90 * time.Second
-	serverPoll      = 100 * time.Millisecond
-)
+// reloadPatience is how long a server may take until it has a new value in force.
+const reloadPatience = 10 * time.Second
 
 // restart restarts the server with the settings of an arm, in every step, also
 // where they stay the same, and proves the pages where the arm is a page size.
 func (x *stand) restart(ctx context.Context, p experiment.Plan, a *arm) error {
-	x.s.showExperiment(func(e *ExperimentState) { e.Detail = "restarting the server with " + x.setting.Name + " = " + a.value })
+	x.s.showExperiment(func(e *ExperimentState) {
+		e.Detail, e.Waiting = "restarting the server with "+x.setting.Name+" = "+a.value, false
+	})
 	if !x.s.query(func() { x.s.st.Phase = Changing; x.s.steps.plan("stop", "start", "connect") }) {
 		return context.Canceled
 	}
@@ -37,12 +33,12 @@ func (x *stand) restart(ctx context.Context, p experiment.Plan, a *arm) error {
 	if x.s.o.Mode == InLab {
 		// A restart that is cut off in the middle leaves the server stopped.
 		whole, cancel := context.WithTimeout(context.WithoutCancel(ctx), restartPatience)
-		if err = x.s.restartLab(whole, x.s.cluster, x.change(a)); err != nil && !x.s.cluster.Running() {
+		if err = x.s.restartLab(whole, x.s.cluster, a.change()); err != nil && !x.s.cluster.Running() {
 			err = fmt.Errorf("%w: %w", experiment.ErrStop, err)
 		}
 		cancel()
-	} else if err = x.alter(ctx, p.Name, a.set); err == nil {
-		err = x.restartByCommand(ctx)
+	} else {
+		err = x.restartOthers(ctx, p.Name, a)
 	}
 	x.s.query(func() {
 		if x.s.link != nil {
@@ -53,6 +49,22 @@ func (x *stand) restart(ctx context.Context, p experiment.Plan, a *arm) error {
 		return err
 	}
 	return x.provePages(a)
+}
+
+// restartOthers is restart on a server that pgtlb did not make. When it was started is
+// noted before the first change.
+func (x *stand) restartOthers(ctx context.Context, name string, a *arm) error {
+	if x.started.IsZero() {
+		at, err := startOf(ctx, x.s.connectAs(probes.SetupName))
+		if err != nil {
+			return fmt.Errorf("%w: the server does not answer: %w", experiment.ErrStop, err)
+		}
+		x.started = at
+	}
+	if err := x.alter(ctx, name, a.set); err != nil {
+		return err
+	}
+	return x.restartByCommand(ctx)
 }
 
 // provePages stops the experiment where the server has other pages than the arm.
@@ -193,65 +205,6 @@ func reloadConf(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// restartByCommand has the user's command restart the server, and returns once it
-// answers again and is another one than before.
-func (x *stand) restartByCommand(ctx context.Context) error {
-	connect := x.s.connectAs(probes.SetupName)
-	before, err := startOf(ctx, connect)
-	if err != nil {
-		return fmt.Errorf("%w: the server does not answer: %w", experiment.ErrStop, err)
-	}
-	if err := x.s.part(ctx); err != nil {
-		x.s.post(func() { x.s.notify(true, err.Error()) })
-	}
-	// A restart that is cut off in the middle would leave the server stopped: it is
-	// waited for, also where the experiment is being ended.
-	whole, cancel := context.WithTimeout(context.WithoutCancel(ctx), restartPatience)
-	defer cancel()
-	_, failed := lab.Shell(whole, x.o.RestartCmd)
-	bounded, cancel := context.WithTimeout(ctx, restartPatience)
-	defer cancel()
-	if failed != nil {
-		cancel() // one look whether it answers all the same
-	}
-	for {
-		now, err := startOf(context.WithoutCancel(ctx), connect)
-		switch {
-		case err == nil && (failed != nil || !now.Equal(before)):
-			err = x.s.join(ctx, x.s.o.Config)
-			if failed != nil {
-				err = errors.Join(fmt.Errorf("%w: --restart-cmd: %w", experiment.ErrStop, failed), err)
-			}
-			return err
-		case sleep(bounded, serverPoll) == nil:
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case failed != nil:
-			return fmt.Errorf("%w: --restart-cmd failed and the server does not answer: %w; %w", experiment.ErrStop, failed, err)
-		case err != nil:
-			return fmt.Errorf("%w: the server does not answer %v after --restart-cmd: %w", experiment.ErrStop, restartPatience, err)
-		default:
-			return errors.Join(fmt.Errorf("%w: --restart-cmd ended well, but the server was not restarted", experiment.ErrStop), x.s.join(ctx, x.s.o.Config))
-		}
-	}
-}
-
-// startOf asks a new session when the server was started.
-func startOf(ctx context.Context, connect func(context.Context) (*pgx.Conn, error)) (time.Time, error) {
-	ctx, cancel := context.WithTimeout(ctx, reloadPatience)
-	defer cancel()
-	conn, err := connect(ctx)
-	if err != nil {
-		return time.Time{}, err
-	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	var at time.Time
-	if err := conn.QueryRow(ctx, "SELECT pg_postmaster_start_time()").Scan(&at); err != nil {
-		return time.Time{}, fmt.Errorf("asking when the server was started: %w", err)
-	}
-	return at, nil
-}
-
 // errBusyStep says why nothing was put back.
 var errBusyStep = errors.New("the last step has not ended yet, so nothing could be put back: once pgtlb has ended, the next pgtlb experiment on this server does that")
 
@@ -286,23 +239,11 @@ func (x *stand) putBack(ctx context.Context) error {
 		return fmt.Errorf("putting the settings back: %w\n%s", err, strings.Join(x.ledger.advice(), "\n"))
 	}
 	if x.way == byRestart {
-		if err := x.restartByCommand(ctx); err != nil {
+		if err := x.restartBack(ctx); err != nil {
 			return fmt.Errorf("the settings are put back; restarting the server with them: %w", err)
 		}
 	}
 	return x.ledger.close()
-}
-
-// reach connects to a server that may just be starting.
-func (x *stand) reach(ctx context.Context) (*pgx.Conn, error) {
-	bounded, cancel := context.WithTimeout(ctx, restartPatience)
-	defer cancel()
-	for {
-		conn, err := x.s.connectAs(probes.SetupName)(bounded)
-		if err == nil || sleep(bounded, serverPoll) != nil {
-			return conn, err
-		}
-	}
 }
 
 // putLabBack is for the screen, where the lab goes on.

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"pgtlb/workload/experiment"
 )
 
 // Store is a directory of run files.
@@ -189,20 +191,20 @@ func (s *Store) byPrefix(prefix string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("looking for run %s: %w", prefix, err)
 	}
-	var found []string
+	var names []string
 	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name(), Extension); ok && strings.HasPrefix(name, prefix) {
-			found = append(found, name)
+		if name, ok := strings.CutSuffix(e.Name(), Extension); ok {
+			names = append(names, name)
 		}
 	}
-	switch len(found) {
-	case 0:
+	name, err := experiment.Beginning(names, prefix, "runs")
+	switch {
+	case err != nil:
+		return "", err
+	case name == "":
 		return "", fmt.Errorf("there is no run named %s in %s", prefix, s.dir)
-	case 1:
-		return s.path(found[0]), nil
 	}
-	shown := found[:min(len(found), 3)]
-	return "", fmt.Errorf("%s could be any of %d runs: %s …", prefix, len(found), strings.Join(shown, ", "))
+	return s.path(name), nil
 }
 
 func (s *Store) path(name string) string { return filepath.Join(s.dir, name+Extension) }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"pgtlb/workload/experiment"
 )
 
 // ExportRun writes a run as it is kept, with the name that it has now. Runs written
@@ -105,7 +107,7 @@ func (r runText) text(name string) ([]byte, error) {
 // importRun puts one run into the store; path is the file that was made, if any.
 func (s *Store) importRun(r runText) (done Imported, path string, err error) {
 	done = Imported{As: r.meta.Name, Tags: r.tags}
-	name := safeName(r.meta.Name)
+	name := experiment.SafeName(r.meta.Name)
 	text, err := r.text(name)
 	if err != nil {
 		return done, "", err

@@ -19,7 +19,8 @@ var errDelta = errors.New("not what a sample is written as")
 // deltaReader reads the lines that appendDelta writes.
 type deltaReader struct {
 	scan
-	c *chain
+	c     *chain
+	hists probes.HistogramReader
 	// words are the states and waits so far: few, and each thousands of times.
 	words map[string]string
 }
@@ -101,9 +102,7 @@ func (d *deltaReader) readings(base []probes.Reading) []probes.Reading {
 		}
 		if r.Hist != nil {
 			d.expect(',')
-			r.Hist = nil
-			d.object(&r.Hist)
-			d.bad = d.bad || r.Hist == nil
+			r.Hist = d.histogram()
 		}
 	}
 	d.expect(']')
@@ -237,6 +236,16 @@ func (d *deltaReader) word() string {
 	}
 	d.words[string(raw)] = w
 	return w
+}
+
+func (d *deltaReader) histogram() *probes.Histogram {
+	raw := d.raw()
+	if d.bad {
+		return nil
+	}
+	h, err := d.hists.Read(raw)
+	d.bad = err != nil
+	return h
 }
 
 // object reads any JSON value.

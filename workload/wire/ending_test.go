@@ -74,11 +74,16 @@ func TestCancelOfAServerThatHangs(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		p.deaf.Store(true)
+		var asked atomic.Int64
 		given := make([]Client, len(conns))
 		for i := range given {
-			given[i] = Client{conns[i], endless("SELECT 1")}
+			given[i] = Client{conns[i], taskFunc(func(_ Moment, b []byte) ([]byte, Action) {
+				if asked.Add(1) == int64(len(conns)) {
+					cancel()
+				}
+				return AppendQuery(b, "SELECT 1"), Send(1)
+			})}
 		}
-		time.AfterFunc(20*time.Millisecond, cancel)
 		s, err := Run(ctx, Options{Clients: given, Recorder: (&tallies{}).recorder})
 		if err != nil || !s.Cancelled || s.Transactions != 0 {
 			t.Errorf("%v %+v", err, s)

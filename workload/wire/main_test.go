@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"net"
@@ -17,7 +18,11 @@ import (
 	"go.uber.org/goleak"
 
 	"pgtlb/workload/lab"
+	"pgtlb/workload/lab/labtest"
 )
+
+// programs are those that the servers are made with.
+var programs labtest.Programs
 
 // shared is the server of all tests that leave it alive.
 var shared struct {
@@ -29,7 +34,7 @@ var shared struct {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if err := stopShared(); err != nil {
+	if err := errors.Join(stopShared(), programs.Remove()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
 	}
@@ -82,6 +87,7 @@ func findServer(t testing.TB) lab.Server {
 	if err != nil {
 		t.Skipf("need: PostgreSQL's server programs (pgtlb setup): %v", err)
 	}
+	s.Bindir = programs.Of(t, s.Bindir)
 	return s
 }
 

@@ -120,7 +120,7 @@ func TestEveryIDIsFound(t *testing.T) {
 }
 
 func findAll(t *testing.T, with connector, dsn, mode string) {
-	const ids, clients, threads = 3000, 7, 3
+	const ids, clients, threads = 1000, 7, 3
 	conns := with.adopt(t, dsn, clients, func(pc *pgconn.PgConn) {
 		if _, err := pc.Prepare(t.Context(), statement, finds+"$1;", nil); err != nil {
 			t.Fatal(err)
