@@ -1,5 +1,11 @@
 package probes
 
+import (
+	"strings"
+
+	"pgtlb/probes/perf"
+)
+
 // Kind says how a metric's raw value behaves over time.
 type Kind string
 
@@ -41,3 +47,22 @@ type Metric struct {
 
 // Percent tells whether differences of this metric are percentage points.
 func (m Metric) Percent() bool { return m.Unit == "%" }
+
+// Covers says in one word what a figure covers, from its scope: "load", "server",
+// "cgroup", "machine", or "others" for what is not the server's. It is empty where
+// the scope is not known, as of an event that was not opened.
+func (m Metric) Covers() string {
+	switch s := m.Scope; {
+	case s == perf.System().String():
+		return "machine"
+	case strings.HasSuffix(s, "of the load"):
+		return "load"
+	case strings.HasPrefix(s, "cgroup "):
+		return "cgroup"
+	case s == "all but the server":
+		return "others"
+	case strings.HasPrefix(s, "postmaster "), strings.HasSuffix(s, "of the server"), strings.Contains(s, "database"):
+		return "server"
+	}
+	return ""
+}

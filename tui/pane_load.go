@@ -71,6 +71,9 @@ func (sc *scene) latencyPane() pane {
 		metrics: []string{probes.LatencyMean, probes.LatencyP50, probes.LatencyP95, probes.LatencyP99},
 		labels:  sc.labels(probes.LatencyP99),
 	}
+	if !sc.comparable(probes.LatencyP99) && sc.comparable(probes.LatencyMean) {
+		return sc.meanLatency(p)
+	}
 	comparing := sc.compare(&p, probes.LatencyP99, probes.Short, stThree)
 	if !comparing && len(p.labels) > 1 {
 		return sc.latencyByLoad(p)
@@ -98,6 +101,15 @@ func (sc *scene) latencyPane() pane {
 			p.foot = append(p.foot, fig{apdexText(l.Apdex), apdexStyle(l.Apdex), 9})
 		}
 	}
+	return p
+}
+
+// meanLatency compares means, where there are too few transactions for a p99.
+func (sc *scene) meanLatency(p pane) pane {
+	p.title, p.shorter, p.name = "Latency mean ms", []string{"mean ms"}, "mean ms"
+	p.spark = sc.line(probes.LatencyMean, "", stOne, '*')
+	p.chart = sc.latencyChart(p.spark, sc.baseline(probes.LatencyMean, ""))
+	sc.compare(&p, probes.LatencyMean, probes.Short, stOne)
 	return p
 }
 

@@ -126,7 +126,7 @@ func TestTwoLoadsOnTheSmallestScreen(t *testing.T) {
 // the newest value has its place.
 func TestValueColumns(t *testing.T) {
 	rows := []valueRow{{title: "page faults of the server /s"}}
-	for w, want := range map[int]string{112: "METRIC 28 NOW 12 RUN 12 BASE 12 DIFFERENCE 12 SCOPE 26", 74: "METRIC 28 NOW 8 RUN 8 BASE 8 DIFFERENCE 11",
+	for w, want := range map[int]string{112: "METRIC 28 NOW 12 RUN 12 BASE 12 DIFFERENCE 12 SCOPE 7 VERDICT 12", 74: "METRIC 28 NOW 8 RUN 8 BASE 8 DIFFERENCE 11",
 		66: "METRIC 28 RUN 8 BASE 8 DIFFERENCE 11", 34: "METRIC 12 RUN 9 DIFFERENCE 9"} {
 		var words []string
 		for _, c := range valueColumns(w, rows) {

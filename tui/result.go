@@ -101,34 +101,42 @@ func resultWord(v trial.Verdict) string {
 }
 
 // drawResultRow draws a metric. Where the screen is narrow the arms' figures go
-// first, then p, then the interval.
+// first, then p, the interval, and the scope.
 func drawResultRow(c *canvas, x, y, w int, r trial.Row) {
-	const nameW, verdictW, diffW, intervalW, pW, figureW = 28, 13, 11, 22, 8, 11
+	const nameW, nameMin, scopeW, verdictW, diffW, intervalW, pW, figureW = 30, 24, 8, 14, 10, 20, 8, 11
 	st := stPlain
 	if r.Primary {
 		st = stTitle
 	}
-	name := min(nameW, max(10, w-verdictW-diffW-2))
+	name := min(nameW, max(nameMin, w-scopeW-verdictW-diffW-intervalW))
+	narrow := w < nameMin+scopeW+verdictW+diffW
+	if narrow {
+		name = max(10, w-verdictW-diffW)
+	}
 	c.text(x, y, name-1, truncate(clean(r.TitleText()), name-1), st)
 	x, w = x+name, w-name
-	c.text(x, y, verdictW-1, r.Verdict.Text(), verdictStyle(r.Verdict))
-	x, w = x+verdictW, w-verdictW
 	cells := []struct {
 		text string
 		w    int
 		st   style
+		left bool
 	}{
-		{r.ShortDifference(), diffW, verdictStyle(r.Verdict)},
-		{r.Interval, intervalW, stPlain},
-		{r.ShortP(), pW, stPlain},
-		{r.EstimateText(r.Base), figureW, stBase},
-		{r.EstimateText(r.Cand), figureW, stValue},
+		{r.Scope, scopeW, stDim, true},
+		{r.VerdictText(), verdictW, verdictStyle(r.Verdict), true},
+		{r.ShortDifference(), diffW, verdictStyle(r.Verdict), false},
+		{r.Interval, intervalW, stPlain, false},
+		{r.ShortP(), pW, stPlain, false},
+		{r.EstimateText(r.Base), figureW, stBase, false},
+		{r.EstimateText(r.Cand), figureW, stValue, false},
+	}
+	if narrow {
+		cells = cells[1:]
 	}
 	for _, cell := range cells {
 		if w < cell.w {
 			return
 		}
-		c.right(x, y, cell.w-1, truncate(cell.text, cell.w-1), cell.st)
+		place(c, x, y, cell.w-1, truncate(cell.text, cell.w-1), cell.st, !cell.left)
 		x, w = x+cell.w, w-cell.w
 	}
 }

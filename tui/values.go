@@ -9,8 +9,8 @@ import (
 	"pgtlb/workload/trial"
 )
 
-// values is the table of every metric: now, the run, the baseline, the
-// difference, and why there is none.
+// values is the table of every metric: now, the run, and of the comparison with the
+// baseline the row that pgtlb compare prints, or why there is none.
 type values struct {
 	plainOverlay
 	firstLine int
@@ -70,15 +70,16 @@ type valueColumn struct {
 	right bool
 }
 
-// The widths of the metric's column: with less than metricMin a name says too
-// little, and a figure goes instead.
+// Widths of columns: with less than metricMin a metric's name says too little, and a
+// figure goes instead.
 const (
-	metricMin = 26
-	scopeMin  = 12
+	metricMin  = 26
+	scopeCol   = 7
+	verdictCol = 12
 )
 
 // valueColumns gives the metric what its longest name needs. On a wide screen
-// the scope takes the rest; on a narrow one "now" and then the base make room.
+// verdict and scope take the rest; on a narrow one "now" and then the base make room.
 func valueColumns(w int, rows []valueRow) []valueColumn {
 	name := metricMin
 	for _, r := range rows {
@@ -91,8 +92,12 @@ func valueColumns(w int, rows []valueRow) []valueColumn {
 	switch wide, narrow := 4*14, 3*10+13; {
 	case w >= name+wide:
 		cols := append(metric(name), figures(12, 12)...)
-		if rest := w - name - wide - 2; rest >= scopeMin {
-			cols = append(cols, valueColumn{"SCOPE", rest, false})
+		rest := w - name - wide
+		if rest -= 2 + scopeCol; rest >= 0 {
+			cols = append(cols, valueColumn{"SCOPE", scopeCol, false})
+		}
+		if rest -= 2 + verdictCol; rest >= 0 {
+			cols = append(cols, valueColumn{"VERDICT", verdictCol, false})
 		}
 		return cols
 	case w >= metricMin+narrow:
@@ -108,7 +113,7 @@ type valueRow struct {
 	title          string
 	now, run, base string
 	diff           fig
-	scope          string
+	verdict, scope string
 	why            string // in place of the figures
 }
 
@@ -130,6 +135,8 @@ func (r valueRow) draw(c *canvas, x, y int, cols []valueColumn) {
 			text, st = r.base, stBase
 		case "DIFFERENCE":
 			text, st = r.diff.text, r.diff.st
+		case "VERDICT":
+			text, st = r.verdict, stDim
 		case "SCOPE":
 			text, st = r.scope, stDim
 		}
@@ -197,12 +204,9 @@ func valueRows(sc *scene) []valueRow {
 }
 
 func (sc *scene) valueRow(m probes.Metric, label string) (valueRow, bool) {
-	r := valueRow{title: strings.TrimSpace(m.Title + " " + unitText(m)), now: "-", run: "-", base: "-", scope: clean(m.Scope)}
-	now, run := sc.now(m.ID, label), runFigure(sc.st, m.ID, label)
-	base := trial.Figure{Missing: "no baseline"}
-	if sc.st.Baseline != nil {
-		base = sc.st.Baseline.Summary.Of(m.ID, label)
-	}
+	row := sc.row(m, label)
+	r := valueRow{title: strings.TrimSpace(row.Title + " " + unitText(m)), now: "-", run: "-", base: "-", scope: row.Scope}
+	now, run, base := sc.now(m.ID, label), runFigure(sc.st, m.ID, label), baseFigure(sc.st, m.ID, label)
 	if now.OK() {
 		r.now = valueText(m, now.V)
 	}
@@ -213,7 +217,7 @@ func (sc *scene) valueRow(m probes.Metric, label string) (valueRow, bool) {
 		r.base = figureText(m, base)
 	}
 	if run.OK() && base.OK() {
-		r.diff = difference(m, base, run)
+		r.diff, r.verdict = difference(row), row.VerdictText()
 	}
 	if now.OK() || run.OK() || base.OK() {
 		return r, true

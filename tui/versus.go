@@ -24,23 +24,30 @@ func (sc *scene) compare(p *pane, id string, format func(float64) string, st sty
 	for _, word := range []string{"now ", ""} {
 		p.tight = append(p.tight, append([]fig{{word + format(now.V), st, 4}}, figs...))
 	}
+	if row := sc.row(sc.metric(id), ""); row.Verdict != trial.NotApplicable {
+		p.figs = append(p.figs, fig{"│ " + row.VerdictText(), stDim, 5})
+	}
 	return true
+}
+
+// row is what a comparison of run and baseline prints of a metric: the run so far
+// against as much of the baseline.
+func (sc *scene) row(m probes.Metric, label string) trial.Row {
+	return trial.PairRow(m, baseFigure(sc.st, m.ID, label), runFigure(sc.st, m.ID, label))
 }
 
 // versus are the figures of run, baseline and difference; nil when not comparing.
 func (sc *scene) versus(id string) []fig {
-	base := sc.st.Baseline
-	if !sc.st.Compare || base == nil {
+	if !sc.st.Compare || sc.st.Baseline == nil {
 		return nil
 	}
 	m := sc.metric(id)
-	b, run := base.Summary.Get(id), runFigure(sc.st, id, "")
 	figs := []fig{
-		{"run " + figureText(m, run), stValue, 3},
-		{"│ base " + figureText(m, b), stBase, 2},
+		{"run " + figureText(m, runFigure(sc.st, id, "")), stValue, 3},
+		{"│ base " + figureText(m, baseFigure(sc.st, id, "")), stBase, 2},
 	}
-	if b.OK() && run.OK() {
-		d := difference(m, b, run)
+	if row := sc.row(m, ""); row.Verdict != trial.NotApplicable {
+		d := difference(row)
 		d.text = "│ " + d.text
 		figs = append(figs, d)
 	}
@@ -73,6 +80,14 @@ func runFigure(st *trial.State, id, label string) trial.Figure {
 	return st.Run.Summary.Of(id, label)
 }
 
+// baseFigure is a metric of the baseline.
+func baseFigure(st *trial.State, id, label string) trial.Figure {
+	if st.Baseline == nil {
+		return trial.Figure{Missing: "no baseline"}
+	}
+	return st.Baseline.Summary.Of(id, label)
+}
+
 // figureText writes a run's figure.
 func figureText(m probes.Metric, f trial.Figure) string {
 	if !f.OK() {
@@ -90,16 +105,15 @@ func totalText(f trial.Figure) string {
 	return probes.Short(f.Total)
 }
 
-// difference says how far the run is from the baseline, green on the better
-// side and red on the worse. The sign says it without colour. It is a direction,
-// not a verdict: one pair of runs has no known spread.
-func difference(m probes.Metric, base, run trial.Figure) fig {
-	d := trial.Difference(m, base, run)
-	switch {
-	case d.Better > 0:
-		return fig{d.Text, stGood, 0}
-	case d.Better < 0:
-		return fig{d.Text, stBad, 0}
+// difference says how far the run is from the baseline, green on the better side and
+// red on the worse. The sign says it without colour. It is a direction, not a verdict:
+// one pair of runs has no known spread.
+func difference(row trial.Row) fig {
+	switch row.Direction() {
+	case 1:
+		return fig{row.ShortDifference(), stGood, 0}
+	case -1:
+		return fig{row.ShortDifference(), stBad, 0}
 	}
-	return fig{d.Text, stPlain, 0}
+	return fig{row.ShortDifference(), stPlain, 0}
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"pgtlb/probes"
-	"pgtlb/workload/trial"
 )
 
 // zoom is a pane as large as the body: the chart, and below it what there is to
@@ -213,10 +212,7 @@ func (sc *scene) figures(m probes.Metric, label string, now probes.Value) []fig 
 		}
 		return valueText(m, v)
 	}
-	run, base := runFigure(sc.st, m.ID, label), trial.Figure{Missing: "no baseline"}
-	if sc.st.Baseline != nil {
-		base = sc.st.Baseline.Summary.Of(m.ID, label)
-	}
+	run, base := runFigure(sc.st, m.ID, label), baseFigure(sc.st, m.ID, label)
 	cells := []fig{
 		{text(now.V, now.OK()), stOne, 0}, {text(mean, ok), stPlain, 0}, {text(low, ok), stPlain, 0}, {text(high, ok), stPlain, 0},
 		{figureText(m, run), stValue, 0}, {figureText(m, base), stBase, 0},
@@ -225,7 +221,7 @@ func (sc *scene) figures(m probes.Metric, label string, now probes.Value) []fig 
 		cells[5] = fig{"-", stDim, 0}
 	}
 	if run.OK() && base.OK() {
-		cells = append(cells, difference(m, base, run))
+		cells = append(cells, difference(sc.row(m, label)))
 	}
 	return cells
 }

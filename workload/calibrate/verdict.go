@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pgtlb/probes"
+	"pgtlb/workload/trial"
 )
 
 // fewRounds is below how many identical runs their spread is not relied on.
@@ -134,10 +135,6 @@ func (s Setting) String() string {
 	return probes.Plural(s.Clients, "client") + ", " + probes.Plural(s.Threads, "thread") + ", " + s.Mode
 }
 
-// disturbedPct is the share of all CPUs' time above which something else that
-// used them makes a round doubtful.
-const disturbedPct = 10
-
 // warn lists the disturbed rounds of each part.
 func (r *Report) warn() {
 	for _, a := range r.Driver {
@@ -170,7 +167,7 @@ func (r *Report) warnOf(part string, rounds []Around) {
 		var which []string
 		most := 0.0
 		for i, a := range rounds {
-			if v := cause.value(a); v != nil && *v > disturbedPct {
+			if v := cause.value(a); v != nil && *v > trial.DisturbedPct {
 				which = append(which, strconv.Itoa(i+1))
 				most = max(most, *v)
 			}
@@ -183,7 +180,7 @@ func (r *Report) warnOf(part string, rounds []Around) {
 			word = "rounds"
 		}
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %s more than %d %% of the CPUs in %s %s (%s %% at most): take the machine for yourself and repeat",
-			part, cause.what, disturbedPct, word, strings.Join(which, ", "), percent(most)))
+			part, cause.what, trial.DisturbedPct, word, strings.Join(which, ", "), percent(most)))
 	}
 }
 

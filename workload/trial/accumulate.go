@@ -270,19 +270,22 @@ func (a *Accumulator) latencies(s *Summary) {
 	}
 }
 
+// latencyFigure is the mean, or a percentile where there are enough transactions for
+// it: one of a handful is the luck of single ones, and the arm that makes more of them
+// gets the slower slowest.
 func latencyFigure(id string, h *probes.Histogram) Figure {
-	if h.Count() == 0 {
+	n := h.Count()
+	if n == 0 {
 		return Figure{Missing: "no transaction finished"}
 	}
-	switch id {
-	case probes.LatencyP50:
-		return Figure{Value: h.QuantileMS(0.50)}
-	case probes.LatencyP95:
-		return Figure{Value: h.QuantileMS(0.95)}
-	case probes.LatencyP99:
-		return Figure{Value: h.QuantileMS(0.99)}
+	q, ok := map[string]float64{probes.LatencyP50: 0.50, probes.LatencyP95: 0.95, probes.LatencyP99: 0.99}[id]
+	if !ok {
+		return Figure{Value: h.MeanMS()}
 	}
-	return Figure{Value: h.MeanMS()}
+	if why := fewText(q, n); why != "" {
+		return Figure{Missing: why}
+	}
+	return Figure{Value: h.QuantileMS(q)}
 }
 
 // fromTotals tells which metrics a window takes from its transactions and not

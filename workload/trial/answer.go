@@ -15,15 +15,19 @@ type question struct {
 	base, cand []Figure // one per run
 	pairs      [][2]int // nil where the runs are not paired
 	identical  []float64
-	rule       verdict.Rule // its floor is filled in here
+	// asked is how many questions of this kind are judged together: the candidates
+	// for the primary metric, else 1.
+	asked int
+	rule  verdict.Rule // its floor is filled in here
 }
 
 // answer is the row; ok is false where no run has a figure.
 func (q question) answer() (r Row, ok bool) {
 	m := q.metric
-	r = Row{Metric: m.ID, Title: m.Title, Unit: rateUnit(m), Better: m.Better, Verdict: NotApplicable, Difference: "n/a"}
+	r = Row{Metric: m.ID, Title: m.Title, Unit: rateUnit(m), Better: m.Better, Scope: m.Covers(), Verdict: NotApplicable, Difference: "n/a"}
 	base, cand := known(q.base), known(q.cand)
 	if len(base) == 0 && len(cand) == 0 {
+		r.Note = q.cand[0].Missing
 		return r, false
 	}
 	r.Base, r.Cand = estimate(base), estimate(cand)
@@ -37,10 +41,17 @@ func (q question) answer() (r Row, ok bool) {
 		return r, true
 	}
 	q.decide(&r, base, cand)
-	if pct := min(leastRun(q.base), leastRun(q.cand)); pct < leastRunning {
-		r.note(fmt.Sprintf("counted only %.0f %% of the time and scaled up", pct))
-	}
+	r.note(scaledText(min(leastRun(q.base), leastRun(q.cand))))
 	return r, true
+}
+
+// scaledText says that a perf counter did not run all the time; empty where it nearly
+// did.
+func scaledText(pct float64) string {
+	if pct >= leastRunning {
+		return ""
+	}
+	return fmt.Sprintf("counted only %.0f %% of the time and scaled up", pct)
 }
 
 func estimate(runs []float64) Estimate {
@@ -89,12 +100,14 @@ func (q question) decide(r *Row, base, cand []float64) {
 			rule.Floor = relative
 		}
 		var seen float64
+		shared := rule // the first step of Holm's method, which is its strictest
+		shared.Alpha /= float64(q.asked)
 		if q.pairs != nil {
 			o, _ = verdict.Paired(both, rule)
-			seen = verdict.DetectablePaired(both, rule)
+			seen = verdict.DetectablePaired(both, shared)
 		} else {
 			o, _ = verdict.Unpaired(base, cand, rule)
-			seen = verdict.DetectableUnpaired(base, cand, rule)
+			seen = verdict.DetectableUnpaired(base, cand, shared)
 		}
 		r.DiffPct, r.DiffLoPct, r.DiffHiPct = asPct(o.Ratio.Center), asPct(o.Ratio.Lo), asPct(o.Ratio.Hi)
 		if !o.Ratio.Finite() {
@@ -161,11 +174,12 @@ func (q question) words(r *Row, o verdict.Outcome, middle float64, ratio bool) {
 	if len(q.base) == 1 && len(q.cand) == 1 {
 		center = q.cand[0].Value // itself, not by way of logarithms
 	}
-	say := func(v float64) Diff { return Difference(q.metric, Figure{Value: middle}, Figure{Value: v}) }
-	r.Difference = say(center).Long
+	_, r.Difference = differenceText(q.metric, middle, center)
 	// An end below 0, which no metric has, is not written as a share of the base.
-	if lo, hi := say(on(i.Lo)), say(on(i.Hi)); i.Finite() && middle > 0 && on(i.Lo) >= 0 {
-		r.Interval = lo.Text + " … " + hi.Text
+	if i.Finite() && middle > 0 && on(i.Lo) >= 0 {
+		lo, _ := differenceText(q.metric, middle, on(i.Lo))
+		hi, _ := differenceText(q.metric, middle, on(i.Hi))
+		r.Interval = lo + " … " + hi
 	}
 }
 
@@ -190,11 +204,8 @@ func (q question) verdict(r *Row, o verdict.Outcome) {
 	case verdict.Unclear:
 		r.Verdict = Unclear
 		r.InsideNoiseFloor = o.InsideFloor
-		switch {
-		case o.InsideFloor:
+		if o.InsideFloor {
 			r.note(fmt.Sprintf("%s was seen (p %s), inside the noise floor of %s: not a result", brief(r.Difference), PText(o.P), q.floorText(r)))
-		case r.DetectablePct != nil:
-			r.note(fmt.Sprintf("a difference of %s %% would have been seen in 80 of 100 such comparisons", probes.Number(*r.DetectablePct)))
 		}
 	}
 	if q.metric.Better == probes.Neither && r.Verdict != TooFewRuns {

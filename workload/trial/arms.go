@@ -72,9 +72,11 @@ func (m *armSet) named() ArmName {
 
 // paced tells whether a load of the arm was given a rate.
 func (m *armSet) paced() bool {
-	return slices.ContainsFunc(m.arms, func(a Arm) bool {
-		return slices.ContainsFunc(a.Meta.Loads, func(l LoadMeta) bool { return l.Rate > 0 })
-	})
+	return slices.ContainsFunc(m.arms, func(a Arm) bool { return paced(a.Meta) })
+}
+
+func paced(m Meta) bool {
+	return slices.ContainsFunc(m.Loads, func(l LoadMeta) bool { return l.Rate > 0 })
 }
 
 // figures are a metric's, one per run.
@@ -106,6 +108,17 @@ func (m *armSet) only(at []int) *armSet {
 		out.runs, out.arms = append(out.runs, m.runs[i]), append(out.arms, m.arms[i])
 	}
 	return out
+}
+
+// covers is the word for the scope in which the first run that measured a metric
+// counted it; empty where none tells.
+func (m *armSet) covers(id string) string {
+	for _, a := range m.arms {
+		if opened, ok := find(a.Meta.Metrics, id); ok {
+			return opened.Covers()
+		}
+	}
+	return ""
 }
 
 // typical is one arm with the median of each figure; the only run's own figures

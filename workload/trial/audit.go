@@ -24,16 +24,21 @@ func Audit(a Arm) []AuditLine {
 	tps, latency := a.Summary.Get(probes.TPS), a.Summary.Get(probes.LatencyMean)
 	if n := clientsOf(a); tps.OK() && latency.OK() && n > 0 {
 		busy := tps.Value * latency.Value / 1000
+		above := "there are no more than that: the latencies are not of the same transactions, or not of the same time, as the TPS"
+		if paced(a.Meta) {
+			above = "there are no more than that: under a given rate latencies count from the scheduled start, and hold the wait for a free client"
+		}
 		out = append(out, auditLine(busy, float64(n),
 			fmt.Sprintf("Little's law: TPS × mean latency = %s busy clients of %d", probes.Number(busy), n),
-			"the clients also spent time outside transactions, or not all of them ran all the time"))
+			"the clients also spent time outside transactions, or not all of them ran all the time", above))
 	}
 	user, kernel, all := a.Summary.Get(probes.CyclesUser), a.Summary.Get(probes.CyclesKernel), a.Summary.Get(probes.Cycles)
 	if user.OK() && kernel.OK() && all.OK() {
+		const otherwise = "the counter groups did not see the same work"
 		sum := user.Value + kernel.Value
 		out = append(out, auditLine(sum, all.Value,
 			fmt.Sprintf("cycles: user + kernel = %s/s, counted together %s/s", probes.Short(sum), probes.Short(all.Value)),
-			"the counter groups did not see the same work"))
+			otherwise, otherwise))
 	}
 	return append(out, windowLines(a)...)
 }
@@ -65,13 +70,13 @@ func AuditPair(base, cand Arm) []AuditLine {
 	b, okB := cycleBudget(base)
 	c, okC := cycleBudget(cand)
 	if okB && okC {
-		unit := "/s"
+		of := ""
 		if base.Meta.Host.CPUs > 0 {
-			unit = " per second of a CPU"
+			of = " of a CPU"
 		}
+		const otherwise = "the two runs did not have the same share of the processors or were not measured alike"
 		out = append(out, auditLine(c, b,
-			fmt.Sprintf("cycle budget: user + kernel cycles %s against %s%s", probes.Short(b), probes.Short(c), unit),
-			"the two runs did not have the same share of the processors or were not measured alike"))
+			fmt.Sprintf("cycle budget: user + kernel%s %s cycles/s against %s cycles/s", of, probes.Short(b), probes.Short(c)), otherwise, otherwise))
 	}
 	out = append(out, littlePair(base, cand)...)
 	return append(out, pointsPair(base, cand)...)
@@ -122,14 +127,19 @@ func clientsOf(a Arm) int {
 	return n
 }
 
-func auditLine(got, want float64, text, otherwise string) AuditLine {
+// auditLine says whether two sides that must be equal are, and where one is too low or
+// too high what that means.
+func auditLine(got, want float64, text, low, high string) AuditLine {
 	if want <= 0 {
 		return AuditLine{Text: text, OK: got == want}
 	}
 	off := 100 * (got - want) / want
 	text += fmt.Sprintf(" (%s %%)", signed(off, 1))
-	if math.Abs(off) > auditLimit {
-		return AuditLine{Text: text + ": " + otherwise}
+	switch {
+	case off < -auditLimit:
+		return AuditLine{Text: text + ": " + low}
+	case off > auditLimit:
+		return AuditLine{Text: text + ": " + high}
 	}
 	return AuditLine{Text: text, OK: true}
 }

@@ -62,28 +62,16 @@ type beside struct {
 }
 
 func besides() []beside {
-	share := func(id string) func(*Run, Arm) (float64, bool) {
-		return func(_ *Run, a Arm) (float64, bool) {
-			f := a.Summary.Get(id)
-			return 100 * f.Value / float64(max(1, a.Meta.Host.CPUs)), f.OK() && a.Meta.Host.CPUs > 0
-		}
-	}
 	return []beside{
-		{"CPU time idle", "%", 0, share(probes.CPUIdle)},
-		{"CPU time stolen by the hypervisor", "%", 1, share(probes.CPUSteal)},
+		{"CPU time idle", "%", 0, ofAllCPUs(probes.CPUIdle)},
+		{"CPU time stolen by the hypervisor", "%", 1, ofAllCPUs(probes.CPUSteal)},
 		{"tasks that run or wait for a processor", "", 0, func(_ *Run, a Arm) (float64, bool) {
 			f := a.Summary.Get(probes.RunQueue)
 			return f.Value, f.OK()
 		}},
 		{"other sessions", "", 1, looked(func(b Background) (float64, bool) { return count(b.Sessions) })},
 		{"other sessions that run a statement", "", 1, looked(func(b Background) (float64, bool) { return count(b.Active) })},
-		{"CPU of the busiest other processes", "% of one CPU", 10, looked(func(b Background) (float64, bool) {
-			sum := 0.0
-			for _, p := range b.Top {
-				sum += p.CPUPct
-			}
-			return sum, len(b.Top) > 0
-		})},
+		{"CPU of the busiest other processes", "% of one CPU", 10, looked(busiestPct)},
 		{"duration of the command beside the runs", "ms", 0, looked(func(b Background) (float64, bool) {
 			if b.Command == nil {
 				return 0, false
@@ -91,6 +79,23 @@ func besides() []beside {
 			return b.Command.TookMS, true
 		})},
 	}
+}
+
+// ofAllCPUs is a kind of CPU time in percent of all CPUs' time.
+func ofAllCPUs(id string) func(*Run, Arm) (float64, bool) {
+	return func(_ *Run, a Arm) (float64, bool) {
+		f := a.Summary.Get(id)
+		return 100 * f.Value / float64(max(1, a.Meta.Host.CPUs)), f.OK() && a.Meta.Host.CPUs > 0
+	}
+}
+
+// busiestPct is what the busiest other processes used, in percent of one CPU.
+func busiestPct(b Background) (float64, bool) {
+	sum := 0.0
+	for _, p := range b.Top {
+		sum += p.CPUPct
+	}
+	return sum, len(b.Top) > 0
 }
 
 func count(n *int) (float64, bool) {
@@ -117,7 +122,7 @@ func looked(at func(Background) (float64, bool)) func(*Run, Arm) (float64, bool)
 // by more than it may comes as warnings.
 func backgroundOf(base, cand *armSet) (rows []BackgroundRow, changed []string) {
 	for _, b := range besides() {
-		row := BackgroundRow{What: b.what, Unit: b.unit, CandName: cand.name, Base: base.beside(b), Cand: cand.beside(b)}
+		row := BackgroundRow{What: b.what, Unit: b.unit, CandName: cand.name, Base: base.beside(b.of), Cand: cand.beside(b.of)}
 		if row.Base == nil && row.Cand == nil {
 			continue
 		}
@@ -130,10 +135,12 @@ func backgroundOf(base, cand *armSet) (rows []BackgroundRow, changed []string) {
 	return rows, changed
 }
 
-func (m *armSet) beside(b beside) *float64 {
+// beside is the median over the runs of what went on beside each; nil where nobody
+// looked.
+func (m *armSet) beside(of func(*Run, Arm) (float64, bool)) *float64 {
 	var values []float64
 	for i := range m.runs {
-		if v, ok := b.of(m.runs[i], m.arms[i]); ok {
+		if v, ok := of(m.runs[i], m.arms[i]); ok {
 			values = append(values, v)
 		}
 	}

@@ -172,7 +172,7 @@ func published2MB() builder {
 // measured are metrics whose source and scope were known when they were opened.
 func measured() []probes.Metric {
 	faults, tables := probes.MustLookup(probes.PageFaults), probes.MustLookup(probes.PageTables)
-	faults.Scope = "all processes of the machine"
+	faults.Scope = "system wide"
 	return []probes.Metric{faults, tables}
 }
 

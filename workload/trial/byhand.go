@@ -21,6 +21,9 @@ type ByHand struct {
 	LoadS float64 `json:"load_s"`
 	// CounterWindowS is the time that the totals of counters cover.
 	CounterWindowS float64 `json:"counter_window_s"`
+	// Started is when it was measured; zero where that is not known. The run's Created
+	// is then when it was entered.
+	Started time.Time `json:"started,omitzero"`
 	// Metrics are one number each by metric id: a counter's growth over the window,
 	// the level of anything else.
 	Metrics map[string]float64 `json:"metrics"`
@@ -40,7 +43,7 @@ type ByHandForm struct {
 	// The rest may be left out.
 	Pages         string    `json:"pages,omitempty"` // "4kB", "2MB", "1GB"
 	ServerVersion string    `json:"server_version,omitempty"`
-	Created       time.Time `json:"created,omitzero"`
+	Created       time.Time `json:"created,omitzero"` // when it was measured
 }
 
 // ParseByHand reads a run that was entered by hand. What is wrong with it is said in
@@ -104,7 +107,7 @@ func (f ByHandForm) run() (*Run, error) {
 		Schema: plainSchema, Name: experiment.SafeName(f.Name), Created: f.Created, Kind: "load", Pages: f.Pages, Note: f.Note,
 		Loads:  []LoadMeta{{Scenario: f.Scenario, Clients: f.Clients, DurationS: f.LoadS}},
 		Server: probes.ServerInfo{Version: f.ServerVersion},
-		ByHand: &ByHand{LoadS: f.LoadS, CounterWindowS: f.CounterWindowS, Metrics: f.Metrics},
+		ByHand: &ByHand{LoadS: f.LoadS, CounterWindowS: f.CounterWindowS, Started: f.Created, Metrics: f.Metrics},
 	}
 	if m.Created.IsZero() {
 		m.Created = time.Now()

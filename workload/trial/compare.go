@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -87,11 +88,14 @@ type ArmName struct {
 
 // Row is one metric of a comparison. Null stands for what is not known.
 type Row struct {
-	Metric   string        `json:"metric"`
-	Title    string        `json:"title"`
-	Unit     string        `json:"unit"` // of the centres
-	Better   probes.Better `json:"better"`
-	CandName string        `json:"cand_name"`
+	Metric string        `json:"metric"`
+	Title  string        `json:"title"`
+	Unit   string        `json:"unit"` // of the centres
+	Better probes.Better `json:"better"`
+	// Scope is what the figures cover, in one word of probes.Metric.Covers: "machine",
+	// "server", "load"; empty where it is not known.
+	Scope    string `json:"scope"`
+	CandName string `json:"cand_name"`
 	// Primary marks the one metric that the comparison is about.
 	Primary bool `json:"primary"`
 	// Base and Cand are the medians of the runs, each with its interval.
@@ -118,12 +122,17 @@ type Row struct {
 	NoiseFloorPct    *float64 `json:"noise_floor_pct"`
 	InsideNoiseFloor bool     `json:"inside_noise_floor"`
 	// DetectablePct is the difference that 80 of 100 further comparisons of as many
-	// runs would find under the same rule, noise floor included.
+	// runs would find under the same rule, noise floor included. Of the primary metric
+	// with several candidates the rule is the first step of Holm's method for all of
+	// them, its strictest.
 	DetectablePct *float64 `json:"detectable_pct"`
 	Verdict       Verdict  `json:"verdict"`
-	Note          string   `json:"note"`
-	Difference    string   `json:"difference"`         // in words: "+7.93 %", "÷27 (27 times fewer)"
-	Interval      string   `json:"interval,omitempty"` // in words: "+6.1 % … +9.8 %"
+	// Hint marks a verdict that holds for this metric alone and not for all that were
+	// asked at once: its adjusted p is no result's.
+	Hint       bool   `json:"hint"`
+	Note       string `json:"note"`
+	Difference string `json:"difference"`         // in words: "+7.93 %", "÷27 (27 times fewer)"
+	Interval   string `json:"interval,omitempty"` // in words: "+6.1 % … +9.8 %"
 }
 
 // Estimate is an arm's centre and the interval around it.
@@ -181,9 +190,9 @@ func compareSets(base *armSet, cands []*armSet, rule verdict.Rule) Comparison {
 	c := Comparison{MarginPct: 100 * rule.Margin, Arms: []ArmName{base.named()}, Rows: []Row{}, Warnings: []string{}, Audit: []AuditLine{}, Background: []BackgroundRow{}}
 	for i, m := range cands {
 		c.Arms = append(c.Arms, m.named())
-		c.add(base, m, rule)
+		c.add(base, m, rule, len(cands))
 		if i == 0 {
-			c.Varied = Varied(base.meta(), m.meta())
+			c.Varied = variedText(base.meta(), m.meta())
 		}
 	}
 	c.adjust()
@@ -191,8 +200,21 @@ func compareSets(base *armSet, cands []*armSet, rule verdict.Rule) Comparison {
 	return c
 }
 
-// add adds what one candidate shows.
-func (c *Comparison) add(base, cand *armSet, rule verdict.Rule) {
+// variedText is Varied, and of an experiment also where the value was set in the
+// load's sessions, whose settings are not the server's.
+func variedText(base, cand Meta) string {
+	value := func(m Meta) string { // without what tells the arms of an A/A apart
+		v, _, _ := strings.Cut(m.Step.Arm, " (")
+		return v
+	}
+	if v := Varied(base, cand); v != "" || !sameExperiment(base, cand) || value(base) == value(cand) {
+		return v
+	}
+	return fmt.Sprintf("%s: %s → %s", cand.Step.Factor, base.Step.Arm, cand.Step.Arm)
+}
+
+// add adds what one of so many candidates shows.
+func (c *Comparison) add(base, cand *armSet, rule verdict.Rule, candidates int) {
 	for _, d := range notAlike(base, cand) {
 		c.warn("the two also differ in " + d)
 	}
@@ -208,9 +230,13 @@ func (c *Comparison) add(base, cand *armSet, rule verdict.Rule) {
 	metrics := described(append(cand.metas(), base.metas()...)...)
 	primary := primaryMetric(base, cand)
 	for _, m := range metrics {
-		q := question{metric: m, base: p.base.figures(m.ID), cand: p.cand.figures(m.ID), pairs: p.pairs, identical: identical.values(m.ID), rule: rule}
+		q := question{metric: m, base: p.base.figures(m.ID), cand: p.cand.figures(m.ID), pairs: p.pairs, identical: identical.values(m.ID), asked: 1, rule: rule}
+		if m.ID == primary {
+			q.asked = candidates
+		}
 		if r, ok := q.answer(); ok {
 			r.CandName, r.Primary = cand.name, m.ID == primary
+			r.sameScope(base.covers(m.ID), cand.covers(m.ID))
 			c.Rows = append(c.Rows, r)
 		}
 	}
@@ -233,9 +259,19 @@ func (c *Comparison) add(base, cand *armSet, rule verdict.Rule) {
 	}
 	rows, changed := backgroundOf(base, cand)
 	c.Background = append(c.Background, rows...)
-	for _, w := range changed {
+	for _, w := range append(changed, notQuiet(base, cand)...) {
 		c.warn(w)
 	}
+}
+
+// sameScope takes the verdict on figures back that do not cover the same thing, as
+// events counted of the machine on one side and of the server on the other.
+func (r *Row) sameScope(base, cand string) {
+	if base == cand || base == "" || cand == "" {
+		return
+	}
+	r.Scope, r.Verdict = base+", "+cand, NotApplicable
+	r.note("the base's figure is of the " + base + ", the other of the " + cand + ": not the same thing was counted")
 }
 
 // warn adds a warning once.
@@ -271,18 +307,19 @@ func (c *Comparison) adjust() {
 			}
 		}
 		for k, adjusted := range verdict.Holm(p) {
-			c.Rows[at[k]].PAdjusted = &adjusted
+			r := &c.Rows[at[k]]
+			r.PAdjusted = &adjusted
 			if primary && len(p) > 1 {
-				c.Rows[at[k]].withdraw(len(p))
+				r.withdraw(len(p))
 			}
+			r.Hint = !primary && (r.Verdict == Better || r.Verdict == Worse) && adjusted > usualAlpha()
 		}
 	}
 }
 
 // withdraw takes a verdict back that does not hold for all candidates asked about.
 func (r *Row) withdraw(candidates int) {
-	alpha := verdict.Usual(0).Alpha
-	r.DetectablePct = nil // it is that of one candidate alone
+	alpha := usualAlpha()
 	if *r.PAdjusted <= alpha || r.Verdict != Better && r.Verdict != Worse {
 		return
 	}
@@ -293,13 +330,11 @@ func (r *Row) withdraw(candidates int) {
 	r.note(fmt.Sprintf("p %s is %s adjusted for %d candidates: not a result", PText(*r.P), PText(*r.PAdjusted), candidates))
 }
 
+// usualAlpha is the highest p of a result.
+func usualAlpha() float64 { return verdict.Usual(0).Alpha }
+
 // note adds a remark to a row.
-func (r *Row) note(text string) {
-	if r.Note != "" {
-		text = r.Note + "; " + text
-	}
-	r.Note = text
-}
+func (r *Row) note(text string) { r.Note = joinSome([]string{r.Note, text}) }
 
 // leastRunning is the share of time in percent below which a perf counter's
 // figure says so.
@@ -323,13 +358,14 @@ func rateUnit(m probes.Metric) string {
 }
 
 // described returns the catalogue with source and scope as the first of the
-// runs that measured each metric had them.
+// runs that measured each metric had them. Where the run tells no scope, as one
+// entered by hand or of before there were as many, it is the catalogue's.
 func described(metas ...Meta) []probes.Metric {
 	all := probes.Catalogue()
 	for i := range all {
 		for _, meta := range metas {
 			if m, ok := find(meta.Metrics, all[i].ID); ok {
-				all[i].Source, all[i].Scope = m.Source, m.Scope
+				all[i].Source, all[i].Scope = m.Source, cmp.Or(m.Scope, all[i].Scope)
 				break
 			}
 		}

@@ -38,7 +38,7 @@ func TestCompareOfSingleRunsGivesNoVerdict(t *testing.T) {
 	haveKeys(t, "an arm", c.Arms[0], "name", "runs", "run_names")
 	haveKeys(t, "a row", c.Rows[i], "metric", "title", "unit", "better", "base", "cand", "diff_pct", "diff_lo_pct", "diff_hi_pct",
 		"p", "n", "verdict", "note", "difference",
-		"cand_name", "primary", "smallest_p", "p_adjusted", "noise_floor_pct", "inside_noise_floor", "detectable_pct")
+		"cand_name", "primary", "scope", "hint", "smallest_p", "p_adjusted", "noise_floor_pct", "inside_noise_floor", "detectable_pct")
 	haveKeys(t, "base", c.Rows[i].Base, "center", "lo", "hi")
 }
 

@@ -8,17 +8,16 @@ import (
 	"strings"
 
 	"pgtlb/probes"
-	"pgtlb/workload/verdict"
 )
 
 // comparisonTable is a candidate's table in words, with its head and alignment. It
 // is the same on the plain screen, in Markdown and in HTML.
 func comparisonTable(c *Comparison, cand string, all bool) (table [][]string, align string) {
-	table = [][]string{{"", "verdict", "difference", "95 % interval", "p", "adjusted", c.Arms[0].Name, cand}}
+	table = [][]string{{"", "scope", "verdict", "difference", "95 % interval", "p", "adjusted", c.Arms[0].Name, cand}}
 	for _, r := range c.rowsOf(cand, all) {
-		table = append(table, []string{r.TitleText(), r.Verdict.Text(), brief(r.Difference), r.Interval, pText(r.P), pText(r.PAdjusted), r.EstimateText(r.Base), r.EstimateText(r.Cand)})
+		table = append(table, []string{r.TitleText(), r.Scope, r.VerdictText(), r.ShortDifference(), r.Interval, r.ShortP(), pText(r.PAdjusted), r.EstimateText(r.Base), r.EstimateText(r.Cand)})
 	}
-	return table, "llrrrrrr"
+	return table, "lllrrrrrr"
 }
 
 // rowsOf are a candidate's rows that are printed, or all.
@@ -41,6 +40,14 @@ func (r Row) TitleText() string {
 		return r.Title + " (primary)"
 	}
 	return r.Title
+}
+
+// VerdictText is the verdict for people, marked where it is a hint only.
+func (r Row) VerdictText() string {
+	if r.Hint {
+		return r.Verdict.Text() + " (hint)"
+	}
+	return r.Verdict.Text()
 }
 
 // EstimateText writes an arm's median.
@@ -77,25 +84,35 @@ func (c *Comparison) Design(cand string) string {
 		}
 		text += fmt.Sprintf("; same means within %s %%", probes.Number(c.MarginPct))
 		if n := c.hints(cand); n > 0 {
-			text += fmt.Sprintf("; %s was asked, the other metrics explain it: their p is adjusted for all asked at once, and the %d verdicts whose adjusted p is above %s are hints",
-				r.Title, n, strconv.FormatFloat(verdict.Usual(0).Alpha, 'g', -1, 64))
+			text += fmt.Sprintf("; %s was asked, the other metrics explain it: their p is adjusted for all asked at once, and %s",
+				r.Title, hintsText(n))
 		}
 		return text
 	}
 	return ""
 }
 
-// hints counts the printed verdicts that hold for the metric alone and not for all
-// that were asked at once.
+// hints counts the printed verdicts that are hints.
 func (c *Comparison) hints(cand string) int {
 	n := 0
 	for _, r := range c.Table(cand) {
-		if !r.Primary && (r.Verdict == Better || r.Verdict == Worse) && r.PAdjusted != nil && *r.PAdjusted > verdict.Usual(0).Alpha {
+		if r.Hint {
 			n++
 		}
 	}
 	return n
 }
+
+// hintsText says how many verdicts are hints, and why.
+func hintsText(n int) string {
+	if n == 1 {
+		return "the verdict whose adjusted p is above " + alphaText() + " is a hint"
+	}
+	return fmt.Sprintf("the %d verdicts whose adjusted p is above %s are hints", n, alphaText())
+}
+
+// alphaText is the highest p of a result.
+func alphaText() string { return strconv.FormatFloat(usualAlpha(), 'g', -1, 64) }
 
 func (c *Comparison) runs(arm string) int {
 	for _, a := range c.Arms {
@@ -106,15 +123,40 @@ func (c *Comparison) runs(arm string) int {
 	return 0
 }
 
-// Notes are the remarks on a candidate's rows, each with its metric.
+// Notes are the remarks on a candidate's rows with the metrics that each is on, and at
+// the end what further runs would have found of those whose verdict is unclear.
 func (c *Comparison) Notes(cand string, all bool) []string {
-	var out []string
+	titles := map[string][]string{}
+	var order, unclear []string
 	for _, r := range c.rowsOf(cand, all) {
-		if r.Note != "" {
-			out = append(out, r.Title+": "+r.Note)
+		if r.Verdict == Unclear && !r.InsideNoiseFloor && r.DetectablePct != nil {
+			unclear = append(unclear, r.Title+" "+detectableText(*r.DetectablePct))
 		}
+		if r.Note == "" {
+			continue
+		}
+		if titles[r.Note] == nil {
+			order = append(order, r.Note)
+		}
+		titles[r.Note] = append(titles[r.Note], r.Title)
+	}
+	var out []string
+	for _, note := range order {
+		out = append(out, strings.Join(titles[note], ", ")+": "+note)
+	}
+	if len(unclear) > 0 {
+		out = append(out, "80 of 100 such comparisons would have seen a difference of: "+strings.Join(unclear, ", "))
 	}
 	return out
+}
+
+// detectableText writes a difference as those of rows are: a factor from a twofold
+// change on.
+func detectableText(pct float64) string {
+	if pct >= 100 {
+		return "×" + factor(1+pct/100)
+	}
+	return probes.Number(pct) + " %"
 }
 
 // WriteText writes a comparison for a plain screen: the verdict, the warnings, a

@@ -7,60 +7,35 @@ import (
 	"pgtlb/probes"
 )
 
-// Diff is the difference between two figures in words.
-type Diff struct {
-	// Text is short, for the screen: "−7.3 %", "÷27", "×3.1", "+0.24 pp", "n/a".
-	Text string
-	// Long is for reports: "−7.34 %", "÷27 (27 times fewer)".
-	Long string
-	// Pct is 100 × (candidate − base) / base where Known is true.
-	Pct   float64
-	Known bool
-	// Better is +1 where the candidate's figure is on the better side, −1 on the
-	// worse, 0 where they are equal, the metric has no better side, or a figure
-	// is missing. It is a direction and no verdict.
-	Better int
-	// Why says what is missing where Text is "n/a".
-	Why string
-}
-
-// Difference puts the difference of two figures into words: percentage points
-// for percentages, a factor from a twofold change on, percent for the rest. Both
-// figures are rates or levels, so windows of different length can be held
-// against each other.
-func Difference(m probes.Metric, base, cand Figure) Diff {
+// differenceText puts the difference of two figures into words: percentage points
+// for percentages, a factor from a twofold change on, percent for the rest. long is for
+// a row: "−7.34 %", "÷27 (27 times fewer)", "+0.24 pp"; short for the ends of an
+// interval: "−7.3 %", "÷27". Both figures are rates or levels, so windows of different
+// length can be held against each other. Nothing else writes a difference.
+func differenceText(m probes.Metric, base, cand float64) (short, long string) {
+	same := func(s string) (string, string) { return s, s }
 	switch {
-	case !base.OK():
-		return Diff{Text: "n/a", Long: "n/a", Why: "baseline: " + base.Missing}
-	case !cand.OK():
-		return Diff{Text: "n/a", Long: "n/a", Why: cand.Missing}
-	}
-	d := Diff{Better: side(m, base.Value, cand.Value)}
-	if base.Value > 0 {
-		d.Pct, d.Known = 100*(cand.Value-base.Value)/base.Value, true
-	}
-	switch b, c := base.Value, cand.Value; {
 	case m.Percent():
-		d.Text = signed(c-b, 2) + " pp"
-		d.Long = d.Text
-	case b == c:
-		d.Text, d.Long = "equal", "equal"
-	case b <= 0 || c < 0:
-		d.Text, d.Long = "from "+probes.Short(b), "from "+probes.Number(b)
-	case c == 0:
-		d.Text, d.Long = "to 0", "to 0"
-	case c/b >= 2:
-		d.Text, d.Long = "×"+factor(c/b), "×"+factor(c/b)+" ("+factor(c/b)+" times "+as(m)+")"
-	case b/c >= 2:
-		d.Text, d.Long = "÷"+factor(b/c), "÷"+factor(b/c)+" ("+factor(b/c)+" times "+fewer(m)+")"
-	default:
-		d.Text, d.Long = signed(d.Pct, 1)+" %", signed(d.Pct, 2)+" %"
+		return same(signed(cand-base, 2) + " pp")
+	case base == cand:
+		return same("equal")
+	case base <= 0 || cand < 0:
+		return "from " + probes.Short(base), "from " + probes.Number(base)
+	case cand == 0:
+		return same("to 0")
+	case cand/base >= 2:
+		f := factor(cand / base)
+		return "×" + f, "×" + f + " (" + f + " times " + as(m) + ")"
+	case base/cand >= 2:
+		f := factor(base / cand)
+		return "÷" + f, "÷" + f + " (" + f + " times " + fewer(m) + ")"
 	}
-	return d
+	pct := 100 * (cand - base) / base
+	return signed(pct, 1) + " %", signed(pct, 2) + " %"
 }
 
 // side tells whether cand is better (+1) or worse (−1) than base.
-func side(m probes.Metric, base, cand float64) int {
+func side(better probes.Better, base, cand float64) int {
 	up := 0
 	switch {
 	case cand > base:
@@ -68,7 +43,7 @@ func side(m probes.Metric, base, cand float64) int {
 	case cand < base:
 		up = -1
 	}
-	switch m.Better {
+	switch better {
 	case probes.Up:
 		return up
 	case probes.Down:

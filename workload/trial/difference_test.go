@@ -35,13 +35,25 @@ func TestDifferenceInWords(t *testing.T) {
 		{probes.CyclesUser, none, fig(1), "n/a", "n/a", 0},
 		{probes.CyclesUser, fig(1), none, "n/a", "n/a", 0},
 	} {
-		d := Difference(probes.MustLookup(c.id), c.base, c.cand)
-		if d.Text != c.text || d.Long != c.long || d.Better != c.better {
-			t.Errorf("%s %v → %v: %q, %q, %+d; want %q, %q, %+d", c.id, c.base, c.cand, d.Text, d.Long, d.Better, c.text, c.long, c.better)
+		m := probes.MustLookup(c.id)
+		r := PairRow(m, c.base, c.cand)
+		if r.Difference != c.long || r.Direction() != c.better {
+			t.Errorf("%s %v → %v: %q, %+d; want %q, %+d", c.id, c.base, c.cand, r.Difference, r.Direction(), c.long, c.better)
 		}
-		if (d.Text == "n/a") != (d.Why != "") {
-			t.Errorf("%s %v → %v: reason %q", c.id, c.base, c.cand, d.Why)
+		if missing := r.Difference == "n/a"; missing != (r.Note != "") || missing != (r.Verdict == NotApplicable) {
+			t.Errorf("%s %v → %v: %s, note %q", c.id, c.base, c.cand, r.Verdict, r.Note)
 		}
+		if short, _ := differenceText(m, c.base.Value, c.cand.Value); r.Difference != "n/a" && short != c.text {
+			t.Errorf("%s %v → %v: %q in short, want %q", c.id, c.base, c.cand, short, c.text)
+		}
+	}
+}
+
+// The screen asks for a row of each metric each time it is drawn.
+func BenchmarkPairRow(b *testing.B) {
+	m := probes.MustLookup(probes.TPS)
+	for b.Loop() {
+		PairRow(m, Figure{Value: 54263}, Figure{Value: 58564})
 	}
 }
 

@@ -66,21 +66,39 @@ func facts(base *Arm, cand Arm, candRun, baseRun *Run, frames, baseFrames []prob
 
 func factsOf(a Arm, run *Run, frames []probes.Frame) []FactGroup {
 	h, s := a.Meta.Host, a.Meta.Server
-	return []FactGroup{
+	groups := []FactGroup{
 		factGroup("Machine",
 			"host", h.Hostname, "system", h.OS, "kernel", h.Kernel+" "+h.Arch, "CPU", cpuText(h),
 			"memory", memoryOrNone(h.MemTotalKB), "virtualisation", h.Virtual, "emulation", h.Emulated),
 		factGroup("Memory pages", pageFacts(a.Meta)...),
-		{Title: "Page tables at the end", Facts: ForecastFacts(forecastOf(a.Meta, frames), &a.Meta.Server)},
+		{Title: "Page tables at the end"},
 		factGroup("Server",
 			"version", versionText(s.Version), "reached by", s.Where, "database", s.Database, "kind", kindOf(a.Meta),
 			"shared_buffers", memoryOrNone(s.SharedBuffersKB), "shared memory", memoryOrNone(s.SharedMemoryKB),
 			"max_connections", numberOrNone(s.MaxConnections)),
 		factGroup("Load", loadFacts(a.Meta)...),
-		factGroup("Recording",
-			"run", a.Meta.Name, "started", timeText(a.Meta.Created), "measured", Seconds(a.Summary.Seconds),
-			"a sample every", intervalText(a.Meta.Interval), "events counted", a.Meta.Counting.String(), "ended", endText(run.End), "program", a.Meta.Program, "note", a.Meta.Note),
+		factGroup("Recording", recordingFacts(a, run)...),
 	}
+	if a.Meta.ByHand == nil {
+		groups[2].Facts = ForecastFacts(forecastOf(a.Meta, frames), &a.Meta.Server)
+	}
+	return groups
+}
+
+// recordingFacts say when and how a run was measured, or that it was entered by hand.
+func recordingFacts(a Arm, run *Run) []string {
+	m := a.Meta
+	h := m.ByHand
+	if h == nil {
+		return []string{"run", m.Name, "started", timeText(m.Created), "measured", Seconds(a.Summary.Seconds),
+			"a sample every", intervalText(m.Interval), "events counted", m.Counting.String(), "ended", endText(run.End), "program", m.Program, "note", m.Note}
+	}
+	when := []string{"entered", timeText(m.Created)}
+	if !h.Started.IsZero() {
+		when = []string{"started", timeText(h.Started)}
+	}
+	return append(append([]string{"run", m.Name, "kind", "entered by hand: one figure per metric, no samples"}, when...),
+		"load", Seconds(h.LoadS), "counters", "totals over "+Seconds(h.CounterWindowS), "note", m.Note)
 }
 
 // cpuText is empty where nothing is known of the machine, as of a run that was

@@ -27,7 +27,7 @@ func (c *Comparison) judge() {
 	c.Sentence = strings.Join(parts, ". ") + "."
 }
 
-// VerdictText is a verdict for people.
+// Text is a verdict for people.
 func (v Verdict) Text() string {
 	switch v {
 	case TooFewRuns:
@@ -70,7 +70,10 @@ func (c *Comparison) clause(r Row) string {
 	case r.InsideNoiseFloor && r.NoiseFloorPct != nil:
 		text += fmt.Sprintf("; identical runs differ by %s %%, so this is not a result", probes.Number(*r.NoiseFloorPct))
 	case r.DetectablePct != nil:
-		text += fmt.Sprintf("; a difference of %s %% would have been seen in 80 of 100 such comparisons", probes.Number(*r.DetectablePct))
+		text += fmt.Sprintf("; a difference of %s would have been seen in 80 of 100 such comparisons", detectableText(*r.DetectablePct))
+		if n := len(c.Arms) - 1; n > 1 {
+			text += fmt.Sprintf(" at p %s, its share of %s for %d candidates", PText(usualAlpha()/float64(n)), alphaText(), n)
+		}
 	}
 	return text
 }

@@ -379,7 +379,7 @@ func TestPublishedPairEnteredByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text bytes.Buffer
-	if err := shown.WriteText(&text); err != nil || !strings.Contains(text.String(), "1,397,551") || !strings.Contains(text.String(), "30 s of load, counters over 25 s") {
+	if err := shown.WriteText(&text); err != nil || !strings.Contains(text.String(), "1,397,551") || !strings.Contains(text.String(), "totals over 25 s") {
 		t.Errorf("%v\n%s", err, text.String())
 	}
 }

@@ -146,7 +146,7 @@ func TestPublishedPairByHand(t *testing.T) {
 	for _, want := range []string{
 		"WARNING: one run per arm: undecided",
 		"WARNING: 4 kB: windows: 25 s of counters beside 30 s of load",
-		"ok: cycle budget: user + kernel cycles 23.5 G against 23.5 G/s (−0.2 %)",
+		"ok: cycle budget: user + kernel 23.5 G cycles/s against 23.5 G cycles/s (−0.2 %)",
 		"ok: Little's law: TPS +7.93 % with as many clients means mean latency −7.34 %; measured −6.80 %",
 		"is −0.24 percentage points, which is −8.8 %",
 	} {
@@ -155,8 +155,34 @@ func TestPublishedPairByHand(t *testing.T) {
 		}
 	}
 	r := BuildReport(cand, base, ReportOptions{})
-	if len(r.Rows) == 0 || r.Rows[0].Diff != "+7.93 %" || len(r.Charts) > 0 {
-		t.Errorf("report: %+v", r.Rows)
+	if len(r.Rows) != 7 || len(r.Sources) != 7 || r.Rows[0].Diff != "+7.93 %" || len(r.Charts) > 0 {
+		t.Errorf("report: %+v, sources %+v", r.Rows, r.Sources)
+	}
+	for _, s := range r.Sources {
+		if s.Source != "entered by hand" {
+			t.Errorf("%s comes from %s", s.Title, s.Source)
+		}
+	}
+	var text strings.Builder
+	if err := WriteMarkdown(&text, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, never := range []string{"started", "Page tables at the end", "Filling", "n/a"} {
+		if strings.Contains(text.String(), never) {
+			t.Errorf("the report says %q:\n%s", never, text.String())
+		}
+	}
+	for _, want := range []string{"| entered ", "totals over 25 s", "entered by hand: one figure per metric, no samples"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the report lacks %q:\n%s", want, text.String())
+		}
+	}
+	dated, err := ParseByHand([]byte(`{"name": "a", "scenario": "x", "clients": 1, "load_s": 1, "metrics": {"tps": 1}, "created": "2025-03-01T12:00:00Z"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if facts := recordingFacts(ArmOf(dated), dated); !slices.Contains(facts, "started") || !slices.Contains(facts, "2025-03-01 12:00:00 UTC") {
+		t.Errorf("of a run with a date: %q", facts)
 	}
 }
 

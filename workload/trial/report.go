@@ -79,6 +79,12 @@ func (c Cell) String() string {
 	return c.Main + " (" + c.Rate + ")"
 }
 
+// missing tells that there is no figure.
+func (c Cell) missing() bool { return c.Main == noFigure }
+
+// noFigure stands in the place of a figure that is missing.
+const noFigure = "n/a"
+
 // SourceRow says where a metric's figures came from.
 type SourceRow struct {
 	Title   string `json:"title"`
@@ -127,12 +133,12 @@ func buildReport(cand, base *Run, cmp *Comparison, o ReportOptions) Report {
 		r.addBase(*b, c, base, cmp)
 	}
 	metrics := described(metas...)
-	r.Rows = reportRows(metrics, b, c)
+	r.Rows = reportRows(metrics, b, c, cmp)
 	r.Sentence = sentence(b, c)
 	r.Ceiling = ceiling(b, c)
-	r.Steady = steadyOf(metrics, frames, baseFrames)
-	if cand.Meta.ByHand != nil || base != nil && base.Meta.ByHand != nil {
-		r.Steady = Steady{Notes: []string{"a run that was entered by hand has one figure per metric: filling and steady state cannot be set apart"}}
+	r.Steady = Steady{Notes: []string{}}
+	if cand.Meta.ByHand == nil && (base == nil || base.Meta.ByHand == nil) { // by hand there is one figure for all the time
+		r.Steady = steadyOf(metrics, frames, baseFrames)
 	}
 	r.Charts = chartsOf(metrics, frames, baseFrames)
 	r.Bars = barsOf(frames, baseFrames)
@@ -208,8 +214,8 @@ func sentence(base *Arm, cand Arm) string {
 		if !b.OK() || !c.OK() {
 			continue
 		}
-		d := Difference(m, b, c)
-		parts = append(parts, fmt.Sprintf("%s %s (%s → %s)", m.Title, brief(d.Long), Level(m, b.Value), Level(m, c.Value)))
+		row := PairRow(m, b, c)
+		parts = append(parts, fmt.Sprintf("%s %s (%s → %s)", row.Title, row.ShortDifference(), row.EstimateText(row.Base), row.EstimateText(row.Cand)))
 	}
 	if len(parts) == 0 {
 		return subject + ": no figure was measured in both runs."
@@ -301,8 +307,8 @@ func tableMetrics(measured func(id string) bool) []string {
 	return append(ids, probes.PageTables, probes.PageTableMaxBackend, probes.HugetlbUsed, probes.TLBShootdowns, probes.ContextSwitches)
 }
 
-// reportRows are the lines of the table.
-func reportRows(metrics []probes.Metric, base *Arm, cand Arm) []ReportRow {
+// reportRows are the lines of the table: of two runs the rows of their comparison.
+func reportRows(metrics []probes.Metric, base *Arm, cand Arm, cmp *Comparison) []ReportRow {
 	var baseSummary *Summary
 	if base != nil {
 		baseSummary = base.Summary
@@ -311,15 +317,25 @@ func reportRows(metrics []probes.Metric, base *Arm, cand Arm) []ReportRow {
 	var rows []ReportRow
 	for _, id := range ids {
 		m, _ := find(metrics, id)
-		row, ok := reportRow(m, baseSummary, cand.Summary)
+		compared, there := cmp.ofPair(id)
+		if !there {
+			compared = PairRow(m, baseSummary.Get(id), cand.Summary.Get(id))
+		}
+		row, ok := reportRow(m, baseSummary, cand.Summary, compared)
 		if id == probes.Failed && baseSummary.Get(id).Total == 0 && cand.Summary.Get(id).Total == 0 {
 			continue
 		}
-		if ok || always(id) {
+		if ok || always(id) && measuredHere(base, cand) {
 			rows = append(rows, row)
 		}
 	}
 	return rows
+}
+
+// measuredHere tells whether one of the runs was not entered by hand: of others nobody
+// expects more than what was entered.
+func measuredHere(base *Arm, cand Arm) bool {
+	return cand.Meta.ByHand == nil || base != nil && base.Meta.ByHand == nil
 }
 
 // always tells which rows stand in the table even where nothing was measured,
@@ -333,37 +349,38 @@ func always(id string) bool {
 	return false
 }
 
-// reportRow is one metric in words; ok is false where neither run measured it.
-func reportRow(m probes.Metric, base, cand *Summary) (ReportRow, bool) {
+// reportRow is one metric in words: the row of a comparison with the totals of
+// counters, or a run alone, where base is nil; ok is false where neither run measured it.
+func reportRow(m probes.Metric, base, cand *Summary, compared Row) (ReportRow, bool) {
 	b, c := base.Get(m.ID), cand.Get(m.ID)
-	d := Difference(m, b, c)
-	row := ReportRow{Metric: m.ID, Title: m.Title, Scope: m.Scope, Base: cell(m, b), Cand: cell(m, c), Diff: d.Long, Better: d.Better}
-	if base == nil {
-		row.Diff = ""
-	}
+	row := ReportRow{Metric: m.ID, Title: m.Title, Scope: m.Scope, Base: cell(m, b), Cand: cell(m, c)}
+	notes := []string{""}
 	if m.ID == probes.CPUUser || m.ID == probes.CPUKernel {
-		row.Note = "time, not cycles"
+		notes[0] = "time, not cycles"
 	}
 	switch {
+	case base != nil:
+		row.Diff, row.Better = compared.Difference, compared.Direction()
+		notes = append(notes, compared.Note)
 	case !c.OK():
-		row.Note = c.Missing
-	case base != nil && !b.OK():
-		row.Note = "baseline: " + b.Missing
-	case c.Uncovered > 0:
-		row.Note = Seconds(c.Uncovered) + " of the time could not be read"
-	case b.Uncovered > 0:
-		row.Note = "baseline: " + Seconds(b.Uncovered) + " of the time could not be read"
+		notes = append(notes, c.Missing)
+	default:
+		notes = append(notes, scaledText(running(c)))
 	}
-	if pct := min(running(b), running(c)); pct < leastRunning {
-		row.Note = fmt.Sprintf("counted %.0f %% of the time and scaled up", pct)
+	if c.Uncovered > 0 {
+		notes = append(notes, Seconds(c.Uncovered)+" of the time could not be read")
 	}
+	if b.Uncovered > 0 {
+		notes = append(notes, "baseline: "+Seconds(b.Uncovered)+" of the time could not be read")
+	}
+	row.Note = joinSome(notes)
 	return row, b.OK() || c.OK()
 }
 
 func cell(m probes.Metric, f Figure) Cell {
 	switch {
 	case !f.OK():
-		return Cell{Main: "n/a"}
+		return Cell{Main: noFigure}
 	case m.Kind == probes.Counter:
 		return Cell{TotalText(m, f), Level(m, f.Value)}
 	}
@@ -392,10 +409,11 @@ func runWarnings(what string, run *Run) []string {
 	return out
 }
 
+// sources say of the rows with a figure where that came from.
 func sources(rows []ReportRow, metrics []probes.Metric) []SourceRow {
 	out := []SourceRow{}
 	for _, r := range rows {
-		if m, ok := find(metrics, r.Metric); ok {
+		if m, ok := find(metrics, r.Metric); ok && !(r.Base.missing() && r.Cand.missing()) {
 			out = append(out, SourceRow{m.Title, m.Source, m.Scope, m.Meaning})
 		}
 	}

@@ -119,9 +119,9 @@ func keyCells(cmp *Comparison) []ReportRow {
 			continue
 		}
 		better := map[Verdict]int{Better: 1, Worse: -1}[r.Verdict]
-		diff := brief(r.Difference) + ", " + r.Verdict.Text()
+		diff := r.ShortDifference() + ", " + r.VerdictText()
 		if r.Verdict == NotApplicable {
-			diff = brief(r.Difference)
+			diff = r.ShortDifference()
 		}
 		out = append(out, ReportRow{Metric: r.Metric, Title: r.Title, Base: Cell{Main: r.EstimateText(r.Base)}, Cand: Cell{Main: r.EstimateText(r.Cand)}, Diff: diff, Better: better})
 	}

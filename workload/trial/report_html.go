@@ -30,7 +30,6 @@ var reportTemplate = sync.OnceValues(func() (*template.Template, error) {
 		"side": func(better int) string {
 			return map[int]string{1: "good", -1: "bad"}[better]
 		},
-		"brief":  brief,
 		"clean":  probes.Clean,
 		"memory": func(kB *uint64) string { return probes.Memory(float64(*kB)) },
 		"number": func(v *float64) string { return probes.Count(*v) },
@@ -65,7 +64,8 @@ func keyRows(r Report) []ReportRow {
 		faults = probes.ServerPageFaults
 	}
 	for _, row := range r.Rows {
-		if keyMetric(row.Metric, faults) && row.Cand.Main != "n/a" {
+		if keyMetric(row.Metric, faults) && !row.Cand.missing() {
+			row.Diff = brief(row.Diff)
 			out = append(out, row)
 		}
 	}

@@ -32,8 +32,10 @@ func WriteMarkdown(w io.Writer, r Report) error {
 		m.table(resultTable(r.Rows, r.Paired))
 		m.notes(r.Rows)
 	}
-	m.heading("Filling of page tables and steady state")
-	m.list(r.Steady.Notes)
+	if len(r.Steady.Notes) > 0 {
+		m.heading("Filling of page tables and steady state")
+		m.list(r.Steady.Notes)
+	}
 	if len(r.Steady.Filling) > 0 {
 		m.line("While page tables were filling:")
 		m.table(resultTable(r.Steady.Filling, r.Paired))

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"fmt"
 	"time"
 
 	"pgtlb/probes"
@@ -187,6 +188,10 @@ type LatencyMS struct {
 	P95    float64 `json:"p95"`
 	P99    float64 `json:"p99"`
 	Max    float64 `json:"max"`
+	// TooFewFor names the percentiles for which there were too few transactions to
+	// say something; such a one is near the slowest.
+	TooFewFor []string `json:"too_few_for,omitempty"`
+	count     int64
 }
 
 // Apdex is the application performance index: the share of transactions within
@@ -243,10 +248,16 @@ func latencyMS(h *probes.Histogram) *LatencyMS {
 	if h == nil || h.Count() == 0 {
 		return nil
 	}
-	return &LatencyMS{
+	l := &LatencyMS{
 		Mean: h.MeanMS(), Stddev: h.StddevMS(), Min: h.MinMS(), Max: h.MaxMS(),
-		P50: h.QuantileMS(0.50), P90: h.QuantileMS(0.90), P95: h.QuantileMS(0.95), P99: h.QuantileMS(0.99),
+		P50: h.QuantileMS(0.50), P90: h.QuantileMS(0.90), P95: h.QuantileMS(0.95), P99: h.QuantileMS(0.99), count: h.Count(),
 	}
+	for _, q := range []float64{0.50, 0.90, 0.95, 0.99} {
+		if fewText(q, l.count) != "" {
+			l.TooFewFor = append(l.TooFewFor, fmt.Sprintf("p%.0f", 100*q))
+		}
+	}
+	return l
 }
 
 // BuildObserved makes the result of a run without a load.

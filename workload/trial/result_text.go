@@ -33,8 +33,8 @@ func (b Bench) beyond(line text, a Asked) {
 		if !a.measured() && apart == "" {
 			line("latency stddev = %.3f ms", l.Stddev)
 		}
-		line("latency min = %.3f ms, p50 = %.3f ms, p90 = %.3f ms, p95 = %.3f ms, p99 = %.3f ms, max = %.3f ms%s",
-			l.Min, l.P50, l.P90, l.P95, l.P99, l.Max, apart)
+		line("latency min = %.3f ms, p50 = %.3f ms, p90 = %.3f ms, p95 = %.3f ms, p99 = %.3f ms, max = %.3f ms%s%s",
+			l.Min, l.P50, l.P90, l.P95, l.P99, l.Max, apart, l.few())
 		if !a.measured() && apart != "" {
 			line("latency average = %.3f ms, stddev = %.3f ms%s", l.Mean, l.Stddev, apart)
 		}
@@ -72,11 +72,20 @@ func (b Bench) connectingApart(a Asked) string {
 	return fmt.Sprintf(" (without connecting, which took %.3f ms on average)", *b.ConnectMeanMS)
 }
 
+// few says of which percentiles there were too few transactions; empty where there
+// were enough.
+func (l *LatencyMS) few() string {
+	if len(l.TooFewFor) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (of only %s: too few for %s)", probes.Plural(int(l.count), "transaction"), strings.Join(l.TooFewFor, ", "))
+}
+
 // text is a line on the warm-up.
 func (w *WarmupShare) text() string {
 	text := fmt.Sprintf("warm-up: %.1f s, not in the figures above, tps = %.6f", w.Seconds, w.TPS)
 	if l := w.Latency; l != nil {
-		text += fmt.Sprintf(", p50 = %.3f ms, p99 = %.3f ms", l.P50, l.P99)
+		text += fmt.Sprintf(", p50 = %.3f ms, p99 = %.3f ms%s", l.P50, l.P99, l.few())
 	}
 	if w.Settled {
 		text += "; page faults had settled"

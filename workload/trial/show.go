@@ -112,9 +112,7 @@ func (sh Shown) WriteText(w io.Writer) error {
 	if st := sh.Meta.Step; st != nil {
 		line("experiment", st.Text())
 	}
-	if sh.Meta.ByHand != nil {
-		line("entered by hand", fmt.Sprintf("%s of load, counters over %s; no samples", Seconds(sh.Meta.ByHand.LoadS), Seconds(sh.Meta.ByHand.CounterWindowS)))
-	} else {
+	if sh.Meta.ByHand == nil {
 		line("samples", probes.Number(float64(sh.Samples)))
 	}
 	if sh.Meta.Queries {

@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"slices"
 	"time"
 
 	"pgtlb/probes"
@@ -15,69 +14,81 @@ type totals struct {
 }
 
 // span finds the length and the throughput of a run from its samples, one by one,
-// without deriving frames. They are exact for a run that is nothing but its load,
-// and close for others. Its zero value has seen nothing.
+// without deriving frames: those of Summarize over the load window (TestListedTPS). Its
+// zero value has seen nothing.
 type span struct {
 	samples          int
-	first, last      moment
+	running          int           // loads
+	first, last      time.Duration // of the window
 	started, stopped bool
+	loads            map[string]*loadSpan
 }
 
-// moment is what a span keeps of a sample.
-type moment struct {
-	t    time.Duration
-	done map[string]float64 // transactions by load
+// loadSpan is what one load has done in the window so far. Each reading covers the
+// time since the one before, whichever sample that was in.
+type loadSpan struct {
+	done    float64
+	at      time.Duration // of the reading
+	grown   float64
+	covered time.Duration
 }
 
 // add takes in the next sample.
 func (p *span) add(s *probes.Sample) {
-	m := moment{s.T, transactions(s)}
-	if p.samples == 0 {
-		p.first = m
-	}
 	p.samples++
-	if !p.started && marked(s, probes.LoadStarted) || marked(s, probes.LoadWarmed) {
-		p.first, p.started = m, true
+	if p.stopped {
+		return
 	}
-	if !p.stopped {
-		p.last, p.stopped = m, marked(s, probes.LoadStopped)
+	begins := p.samples == 1
+	ends := false
+	for _, m := range s.Marks {
+		switch m.Kind {
+		case probes.LoadStarted:
+			begins = begins || !p.started
+			p.started = true
+			p.running++
+		case probes.LoadWarmed:
+			begins = begins || p.started
+		case probes.LoadStopped:
+			p.running--
+			ends = true
+		}
+	}
+	if begins {
+		p.first, p.loads = s.T, map[string]*loadSpan{}
+	}
+	p.last = s.T
+	p.read(s)
+	p.stopped = ends && p.running <= 0
+}
+
+// read takes in how far each load is.
+func (p *span) read(s *probes.Sample) {
+	for _, b := range s.Batches {
+		for _, r := range b.Readings {
+			if r.ID != probes.Transactions {
+				continue
+			}
+			at, was := s.T+b.Offset, p.loads[r.Label]
+			if was == nil {
+				was = &loadSpan{}
+				p.loads[r.Label] = was
+			} else if r.Value >= was.done && at > was.at && was.at >= p.first { // a late read may have begun before the window
+				was.grown, was.covered = was.grown+r.Value-was.done, was.covered+at-was.at
+			}
+			was.done, was.at = r.Value, at
+		}
 	}
 }
 
 func (p *span) totals() totals {
-	t := totals{Samples: p.samples, Seconds: max(0, (p.last.t - p.first.t).Seconds())}
-	if n, ok := finished(p.first.done, p.last.done); ok && t.Seconds > 0 {
-		t.TPS = n / t.Seconds
+	t := totals{Samples: p.samples, Seconds: max(0, (p.last - p.first).Seconds())}
+	for _, l := range p.loads {
+		if l.covered <= 0 {
+			t.TPS = 0 // a part is not the whole
+			break
+		}
+		t.TPS += l.grown / l.covered.Seconds()
 	}
 	return t
-}
-
-// finished adds up what each load's transactions grew by; it is not known where
-// a load is missing at one end.
-func finished(from, to map[string]float64) (n float64, ok bool) {
-	for label, at := range to {
-		was, there := from[label]
-		if !there || at < was {
-			return 0, false
-		}
-		n += at - was
-	}
-	return n, len(to) > 0 && len(from) == len(to)
-}
-
-func marked(s *probes.Sample, kind probes.MarkKind) bool {
-	return slices.ContainsFunc(s.Marks, func(m probes.Mark) bool { return m.Kind == kind })
-}
-
-// transactions are the transaction counters of a sample by load.
-func transactions(s *probes.Sample) map[string]float64 {
-	by := map[string]float64{}
-	for _, b := range s.Batches {
-		for _, r := range b.Readings {
-			if r.ID == probes.Transactions {
-				by[r.Label] = r.Value
-			}
-		}
-	}
-	return by
 }

@@ -80,7 +80,7 @@ func partRows(metrics []probes.Metric, cand, base *Summary) []ReportRow {
 	var rows []ReportRow
 	for _, id := range []string{probes.TPS, probes.LatencyMean, probes.LatencyP99, probes.PageFaultsMinor, probes.PageFaults} {
 		m, _ := find(metrics, id)
-		if row, ok := reportRow(m, base, cand); ok {
+		if row, ok := reportRow(m, base, cand, PairRow(m, base.Get(id), cand.Get(id))); ok {
 			if cand == nil || base == nil {
 				row.Note = ""
 			}

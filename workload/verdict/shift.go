@@ -136,7 +136,8 @@ func rankSums(m, n int) []float64 {
 	return ways[m]
 }
 
-// median of sorted values.
+// median of sorted values. probes.Median is the same of unsorted ones: this room imports
+// no other, and what it draws is sorted already.
 func median(sorted []float64) float64 {
 	n := len(sorted)
 	if n == 0 {
