@@ -59,7 +59,7 @@ func cancelSome(ctx context.Context, dir, port string) bool {
 		return false
 	}
 	defer func() { _ = conn.Close(ctx) }()
-	const enough = 40 // a cancel request between two queries cancels nothing
+	const enough = 10 // a cancel request between two queries cancels nothing
 	hit := 0
 	for range 2 * enough {
 		var n int
