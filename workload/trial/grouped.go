@@ -132,7 +132,7 @@ func groupedByClock(runs []*Run, by clockwork) (Grouping, error) {
 	case len(arms) == 0:
 		return Grouping{}, fmt.Errorf("nothing is left to compare: %s", strings.Join(g.warnings(by), "; "))
 	case len(arms) == 1:
-		text := fmt.Sprintf("all that was recorded is of %s: there is nothing to hold against it; one long recording is cut by the clock: pgtlb record -T %d", arms[0].Name, by.enough)
+		text := fmt.Sprintf("all that was recorded is of %s: there is nothing to hold against it. One long recording is cut by the clock: pgtlb record -T %d", arms[0].Name, by.enough)
 		for _, w := range g.warnings(by) {
 			text += "\n" + w
 		}
