@@ -10,6 +10,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"pgtlb/probes"
 	"pgtlb/workload/experiment"
 	"pgtlb/workload/trial"
 )
@@ -99,6 +100,17 @@ func readForm(f []formField) (trial.ExperimentOptions, error) {
 		Limit: o.Measure + o.WarmUp.Most + o.Settle + patience}
 	o.MostPairs = experiment.AutoPairs
 	return o, errors.Join(errs...)
+}
+
+// lengthText says how long an experiment takes. What restarts and reading in take is
+// known only once a run was made.
+func lengthText(o trial.ExperimentOptions) string {
+	each := o.Settle + o.Measure
+	if !o.WarmUp.Auto {
+		each += o.WarmUp.Most
+	}
+	all := time.Duration(len(o.Plan.Steps())) * each
+	return "It takes " + probes.About(all) + ", and what restarts and reading in take."
 }
 
 // planText says how many runs in which order a form makes.
@@ -240,7 +252,7 @@ func (x *experimentScreen) drawForm(c *canvas, r rect, why string) {
 	}
 	text := []para{{}, {x.form[x.at].meaning, stPlain}}
 	if o, err := readForm(x.form); err == nil {
-		text = append(text, para{}, para{planText(o.Plan) + ", each with the server restarted where a value needs it, the data read in, and the same seed.", stDim})
+		text = append(text, para{}, para{planText(o.Plan) + ", each with the server restarted where a value needs it, the data read in, and the same seed. " + lengthText(o), stDim})
 	}
 	if why != "" {
 		text = append(text, para{}, para{why, stBad})

@@ -131,6 +131,7 @@ func (q question) decide(r *Row, base, cand []float64) {
 	}
 	q.words(r, o, middle, ratio)
 	q.verdict(r, o)
+	r.clear = len(q.identical) >= verdict.FloorRuns && o.Clear(rule)
 	if zeros && o.N > 1 && !q.metric.Percent() {
 		r.note("some runs have 0, which has no ratio: decided by the differences")
 	}

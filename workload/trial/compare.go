@@ -127,9 +127,11 @@ type Row struct {
 	// them, its strictest.
 	DetectablePct *float64 `json:"detectable_pct"`
 	Verdict       Verdict  `json:"verdict"`
-	// Hint marks a verdict that holds for this metric alone and not for all that were
-	// asked at once: its adjusted p is no result's.
-	Hint       bool   `json:"hint"`
+	// Hint marks a verdict on a metric that was not asked about, which holds for this
+	// metric alone: its adjusted p is above 0.05, and it is not so far beyond the noise
+	// floor that this does not matter (verdict.Outcome.Clear).
+	Hint       bool `json:"hint"`
+	clear      bool
 	Note       string `json:"note"`
 	Difference string `json:"difference"`         // in words: "+7.93 %", "÷27 (27 times fewer)"
 	Interval   string `json:"interval,omitempty"` // in words: "+6.1 % … +9.8 %"
@@ -312,15 +314,18 @@ func (c *Comparison) adjust() {
 			if primary && len(p) > 1 {
 				r.withdraw(len(p))
 			}
-			r.Hint = !primary && (r.Verdict == Better || r.Verdict == Worse) && adjusted > usualAlpha()
+			r.Hint = !primary && r.differs() && adjusted > usualAlpha() && !r.clear
 		}
 	}
 }
 
+// differs tells whether the verdict is that one side is better.
+func (r *Row) differs() bool { return r.Verdict == Better || r.Verdict == Worse }
+
 // withdraw takes a verdict back that does not hold for all candidates asked about.
 func (r *Row) withdraw(candidates int) {
 	alpha := usualAlpha()
-	if *r.PAdjusted <= alpha || r.Verdict != Better && r.Verdict != Worse {
+	if *r.PAdjusted <= alpha || !r.differs() {
 		return
 	}
 	r.Verdict = Unclear

@@ -83,32 +83,37 @@ func (c *Comparison) Design(cand string) string {
 			text += fmt.Sprintf("; noise floor of %s %s %%", r.Title, probes.Number(*r.NoiseFloorPct))
 		}
 		text += fmt.Sprintf("; same means within %s %%", probes.Number(c.MarginPct))
-		if n := c.hints(cand); n > 0 {
-			text += fmt.Sprintf("; %s was asked, the other metrics explain it: their p is adjusted for all asked at once, and %s",
-				r.Title, hintsText(n))
-		}
-		return text
+		return text + c.secondary(cand, r.Title)
 	}
 	return ""
 }
 
-// hints counts the printed verdicts that are hints.
-func (c *Comparison) hints(cand string) int {
-	n := 0
+// secondary says how the verdicts on metrics that were not asked about are to be
+// read; empty where there are none that need it.
+func (c *Comparison) secondary(cand, asked string) string {
+	sure, hints := 0, 0
 	for _, r := range c.Table(cand) {
-		if r.Hint {
-			n++
+		switch {
+		case r.Hint:
+			hints++
+		case !r.Primary && r.differs() && *r.PAdjusted > usualAlpha():
+			sure++
 		}
 	}
-	return n
-}
-
-// hintsText says how many verdicts are hints, and why.
-func hintsText(n int) string {
-	if n == 1 {
-		return "the verdict whose adjusted p is above " + alphaText() + " is a hint"
+	if sure+hints == 0 {
+		return ""
 	}
-	return fmt.Sprintf("the %d verdicts whose adjusted p is above %s are hints", n, alphaText())
+	text := "; " + asked + " was asked, the other metrics explain it: their p is adjusted for all asked at once"
+	if sure > 0 {
+		text += ", which does not matter where the whole interval keeps three noise floors from none"
+	}
+	switch {
+	case hints == 1:
+		text += "; the verdict that holds alone only is a hint"
+	case hints > 1:
+		text += fmt.Sprintf("; the %d verdicts that hold alone only are hints", hints)
+	}
+	return text
 }
 
 // alphaText is the highest p of a result.

@@ -23,8 +23,27 @@ func (c *Comparison) judge() {
 			c.Verdict = c.Rows[at].Verdict
 		}
 		parts = append(parts, c.clause(c.Rows[at]))
+		if text := c.besideIt(arm.Name); text != "" {
+			parts = append(parts, text)
+		}
 	}
 	c.Sentence = strings.Join(parts, ". ") + "."
+}
+
+// besideIt names what else is told apart for certain, of the metrics that most is
+// learned from.
+func (c *Comparison) besideIt(cand string) string {
+	telling := []string{probes.LatencyP99, probes.ClientPageFaults, probes.PageTables, probes.PageTableMaxBackend, probes.DTLBMissPct, probes.WalkCyclesPct, probes.CyclesKernel, probes.CPUKernel}
+	var sure []string
+	for _, r := range c.Table(cand) {
+		if !r.Primary && r.differs() && !r.Hint && slices.Contains(telling, r.Metric) {
+			sure = append(sure, r.Title+" "+brief(r.Difference))
+		}
+	}
+	if len(sure) == 0 {
+		return ""
+	}
+	return "For certain, beside it: " + strings.Join(sure, ", ")
 }
 
 // Text is a verdict for people.

@@ -187,7 +187,7 @@ func TestSimulatedFloor(t *testing.T) {
 			t.Parallel()
 			rng := rand.New(rand.NewPCG(uint64(pairs), 4))
 			m := machine{noise: normal(rng, 0.02)}
-			found, all, families := 0, 0, 0
+			found, all, families, clear := 0, 0, 0, 0
 			const experiments = 300
 			for range experiments {
 				e := m.experiment(pairs, math.Log(1.05))
@@ -202,17 +202,27 @@ func TestSimulatedFloor(t *testing.T) {
 				if o, _ := Paired(e, Usual(whole)); o.Verdict == Higher {
 					all++
 				}
-				wrong := false
+				wrong, surely := false, false
 				for range metrics {
-					o := decided(t, m.experiment(pairs, 0))
+					e := m.experiment(pairs, 0)
+					var base []float64
+					for _, p := range e {
+						base = append(base, p.Base)
+					}
+					_, floor, _ := Floor(base)
+					o, _ := Paired(e, Usual(floor))
 					wrong = wrong || o.Verdict == Higher || o.Verdict == Lower
+					surely = surely || o.Clear(Usual(floor))
 				}
 				if wrong {
 					families++
 				}
+				if surely {
+					clear++
+				}
 			}
-			if found < all || float64(found) < 0.35*experiments || float64(families) > 0.05*experiments {
-				t.Errorf("found %d, with the range of all runs %d; %d families with a false result", found, all, families)
+			if found < all || float64(found) < 0.35*experiments || float64(families) > 0.05*experiments || clear > 0 {
+				t.Errorf("found %d, with the range of all runs %d; %d families with a false result, %d with a clear one", found, all, families, clear)
 			}
 			t.Logf("5 %% found in %.1f %%, with the range of all runs %.1f %%; a false result among %d metrics in %.1f %%",
 				100*float64(found)/experiments, 100*float64(all)/experiments, metrics, 100*float64(families)/experiments)

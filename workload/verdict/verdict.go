@@ -199,6 +199,24 @@ func (o *Outcome) decide(shift Interval, alpha, margin, floor float64) {
 	}
 }
 
+// clearFloors is how many noise floors a difference must keep from none to be clear.
+const clearFloors = 3
+
+// Clear tells of a difference that needs no adjusted p, however many metrics are asked
+// at once: its whole interval lies beyond the margin and at least three noise floors
+// from none. The floor must be known, from FloorRuns runs: then not 1 of 100 families of
+// metrics without an effect has such a one (TestSimulatedFloor). Six pairs cannot give
+// a p that would hold for two metrics, however large the difference.
+func (o Outcome) Clear(rule Rule) bool {
+	i, margin, floor := o.Difference, rule.Margin, rule.Floor
+	if o.Ratio != (Interval{}) {
+		i = Interval{Lo: math.Log(o.Ratio.Lo), Hi: math.Log(o.Ratio.Hi)}
+		margin, floor = math.Log1p(margin), math.Log1p(floor)
+	}
+	least := max(margin, clearFloors*floor)
+	return (o.Verdict == Higher || o.Verdict == Lower) && (i.Lo > least || i.Hi < -least)
+}
+
 func logs(values []float64) ([]float64, bool) {
 	out := make([]float64, len(values))
 	for i, v := range values {

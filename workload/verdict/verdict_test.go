@@ -368,3 +368,43 @@ func TestFewestPairs(t *testing.T) {
 		}
 	}
 }
+
+// A difference is clear where all of its interval lies beyond the margin and three noise
+// floors from none.
+func TestClear(t *testing.T) {
+	pairs := func(cand float64) (out []Pair) {
+		for i := range 6 {
+			out = append(out, Pair{100 + float64(i), cand * (100 + float64(i)) * (1 + 0.001*float64(i))})
+		}
+		return out
+	}
+	for _, c := range []struct {
+		cand, floor float64
+		want        bool
+	}{
+		{2, 0.05, true},      // 100 % or more, three floors are 16 % as a factor
+		{2, 0.30, false},     // 1.3 × 1.3 × 1.3 = 2.2
+		{0.5, 0.05, true},    // half, in the other direction
+		{0.5, 0.30, false},   //
+		{1.2, 0.05, true},    // 1.05 × 1.05 × 1.05 = 1.158
+		{1.155, 0.05, false}, // the nearer end lies below
+		{1.004, 0, false},    // identical runs are equal, but within the margin
+		{1.02, 0, true},
+	} {
+		o, _ := Paired(pairs(c.cand), Usual(c.floor))
+		if got := o.Clear(Usual(c.floor)); got != c.want {
+			t.Errorf("× %v with a floor of %v: clear %v, %+v", c.cand, c.floor, got, o)
+		}
+	}
+	var few []Pair
+	for range 3 {
+		few = append(few, Pair{1, 100})
+	}
+	if o, _ := Paired(few, Usual(0.01)); o.Clear(Usual(0.01)) {
+		t.Error("three pairs have no verdict, however far apart")
+	}
+	d := PairedDifference([]Pair{{0, 5}, {0, 6}, {1, 7}, {0, 5}, {0, 6}, {1, 8}}, Rule{Alpha: usualAlpha, Floor: 1})
+	if !d.Clear(Rule{Floor: 1}) || d.Clear(Rule{Floor: 2}) {
+		t.Errorf("differences from 5 to 7 are clear with a floor of 1 and not with 2: %+v", d)
+	}
+}
