@@ -37,7 +37,11 @@ func (c *Comparison) besideIt(cand string) string {
 	var sure []string
 	for _, r := range c.Table(cand) {
 		if !r.Primary && r.differs() && !r.Hint && slices.Contains(telling, r.Metric) {
-			sure = append(sure, r.Title+" "+brief(r.Difference))
+			text := r.Title + " " + brief(r.Difference)
+			if r.Verdict == Worse {
+				text += " (worse)"
+			}
+			sure = append(sure, text)
 		}
 	}
 	if len(sure) == 0 {
