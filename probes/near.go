@@ -24,6 +24,9 @@ func Meant(word string, known []string) string {
 	return near[0]
 }
 
+// leastPart is how long a part of a word must be to tell which is meant.
+const leastPart = 4
+
 // distance is the number of characters to insert, remove or change (Levenshtein); one
 // word within the other counts as one.
 func distance(a, b string) int {
@@ -46,7 +49,7 @@ func distance(a, b string) int {
 			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
 		}
 	}
-	if d := row[len(b)]; d < 1 || !strings.Contains(a, b) && !strings.Contains(b, a) {
+	if d := row[len(b)]; d < 1 || min(len(a), len(b)) < leastPart || !strings.Contains(a, b) && !strings.Contains(b, a) {
 		return d
 	}
 	return 1

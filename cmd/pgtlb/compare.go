@@ -39,7 +39,7 @@ piece with one number per metric. Pieces with less than 15 minutes of their hour
 			"  pgtlb compare --by hour week-in-november",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if margin <= 0 || margin >= 100 {
+			if !(margin > 0 && margin < 100) { // NaN too
 				return errors.New("--margin: give percent, more than 0 and less than 100")
 			}
 			o.Margin = margin / 100

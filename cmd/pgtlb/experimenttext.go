@@ -313,16 +313,21 @@ func (a *app) experiments() error {
 			_, _ = fmt.Fprintf(w, "%s\t\t\t\t%s\n", probes.Clean(n), probes.Clean(err.Error()))
 			continue
 		}
+		under, known := j.UnderWay()
+		if now, err := experiment.Exact(store.Dir(), n); err == nil && !under {
+			j = now // it may have ended since it was read
+		}
 		failed, left := j.Unmade()
 		all := len(j.Plan.Steps())
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%d of %d\t%s\n", probes.Clean(n), j.Plan.Created.Local().Format("2006-01-02 15:04"),
-			probes.Clean(j.Plan.Factor+"="+strings.Join(j.Plan.Values, ",")), all-len(left)-len(failed), all, probes.Clean(stateText(j, failed, left)))
+			probes.Clean(j.Plan.Factor+"="+strings.Join(j.Plan.Values, ",")), all-len(left)-len(failed), all, probes.Clean(stateText(j, under, known, failed, left)))
 	}
 	return w.Flush()
 }
 
-func stateText(j *experiment.Journal, failed []experiment.Made, left []experiment.Step) string {
-	under, known := j.UnderWay()
+// stateText says how an experiment stands. under tells that a pgtlb is at it, as far as
+// that is known.
+func stateText(j *experiment.Journal, under, known bool, failed []experiment.Made, left []experiment.Step) string {
 	text := "ended by a crash"
 	switch {
 	case under:

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -279,8 +280,13 @@ func (j *Journal) write(l line) error {
 	if err := json.NewEncoder(&b).Encode(l); err != nil {
 		return fmt.Errorf("writing the experiment's journal: %w", err)
 	}
-	if _, err := j.file.Write(b.Bytes()); err != nil {
+	end, err := j.file.Seek(0, io.SeekEnd)
+	if err != nil {
 		return fmt.Errorf("writing the experiment's journal: %w", err)
+	}
+	if _, err := j.file.Write(b.Bytes()); err != nil {
+		// A full disk takes a part of the line, which the next one must not follow.
+		return errors.Join(fmt.Errorf("writing the experiment's journal: %w", err), j.file.Truncate(end))
 	}
 	if err := j.file.Sync(); err != nil {
 		return fmt.Errorf("writing the experiment's journal: %w", err)

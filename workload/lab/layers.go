@@ -2,7 +2,6 @@ package lab
 
 import (
 	"maps"
-	"path/filepath"
 	"strings"
 )
 
@@ -39,13 +38,11 @@ func (l layers) effective(name string) string {
 	return merged[name]
 }
 
-// preloads tells whether the server loads a library by itself.
-func (l layers) preloads(library string) bool {
+// preloads tells whether the server loads any library by itself.
+func (l layers) preloads() bool {
 	for _, setting := range []string{"shared_preload_libraries", "session_preload_libraries", "local_preload_libraries"} {
-		for name := range strings.SplitSeq(l.effective(setting), ",") {
-			if filepath.Base(strings.Trim(name, ` "`)) == library {
-				return true
-			}
+		if strings.Trim(l.effective(setting), ` "`) != "" {
+			return true
 		}
 	}
 	return false

@@ -18,7 +18,7 @@ var ErrFixed = errors.New("it is fixed when the server is built or its data dire
 func (c *Cluster) understood(ctx context.Context, l layers, name string) (string, error) {
 	out, err := c.ask(ctx, l, name)
 	if refused := (*StartError)(nil); errors.As(err, &refused) {
-		return "", c.explainRefusal(ctx, refused.Log)
+		return "", c.explainRefusal(ctx, refused)
 	}
 	return out, err
 }
@@ -29,8 +29,8 @@ var (
 )
 
 // explainRefusal says why the server's program did not take its settings, in its own words where these are enough.
-func (c *Cluster) explainRefusal(ctx context.Context, log []string) error {
-	text := strings.Join(log, "\n")
+func (c *Cluster) explainRefusal(ctx context.Context, refused *StartError) error {
+	text := strings.Join(refused.Log, "\n")
 	if m := unknownSetting.FindStringSubmatch(text); m != nil {
 		meant := ""
 		if near := probes.Meant(m[1], c.settingNames(ctx)); near != "" {
@@ -41,7 +41,11 @@ func (c *Cluster) explainRefusal(ctx context.Context, log []string) error {
 	if m := fixedSetting.FindStringSubmatch(text); m != nil {
 		return fmt.Errorf("%s cannot be set: %w", m[1], ErrFixed)
 	}
-	return errors.New(strings.Join(reasons(log), "; "))
+	why := reasons(refused.Log)
+	if len(why) == 0 { // it said nothing, as where it was killed
+		return refused
+	}
+	return errors.New(strings.Join(why, "; "))
 }
 
 // settingNames are the settings that the server's program says it has; none where it does not say.

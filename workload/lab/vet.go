@@ -38,8 +38,9 @@ func (v *Vetted) Takes(ctx context.Context, ch Change, name string) (understood 
 	if understood, err = v.c.understood(ctx, next, name); err != nil {
 		return "", err
 	}
-	if library, _, of := strings.Cut(name, "."); of && !next.preloads(library) {
-		return "", fmt.Errorf("%s is of an extension, and the server knows it once that is loaded: add --set shared_preload_libraries=%s", name, library)
+	// The library of an extension need not be called as its settings are.
+	if strings.Contains(name, ".") && !next.preloads() {
+		return "", fmt.Errorf("%s is of an extension, and the server knows it once that is loaded: add its library with --set shared_preload_libraries=…", name)
 	}
 	size := next.insists(m.HugepageKB)
 	if size == Pages4kB || size == 0 {

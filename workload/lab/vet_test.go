@@ -47,7 +47,7 @@ func vet(t *testing.T, s Server) {
 		{"bgwriter_delay", "1min", "", `outside the valid range for parameter "bgwriter_delay"`},
 		{"work_mem", "lots", "", `invalid value for parameter "work_mem": "lots"`},
 		{"shared_buffers", "900TB", "", "shared_buffers of 900 TB do not fit into the "},
-		{"pg_stat_statements.max", "200", "", "add --set shared_preload_libraries=pg_stat_statements"},
+		{"pg_stat_statements.max", "200", "", "add its library with --set shared_preload_libraries"},
 		{"port", "1", "", "setting port: a lab sets it itself"},
 	} {
 		got, err := v.Takes(t.Context(), Change{Settings: map[string]string{c.name: c.value}}, c.name)

@@ -20,7 +20,7 @@ func (s *Store) Arms(words []string) ([]ArmRuns, error) { return s.arms(words, R
 // arms reads the sides of a comparison; read reads the file of a run.
 func (s *Store) arms(words []string, read func(path string) (*Run, error)) ([]ArmRuns, error) {
 	if len(words) == 1 {
-		arms, err := s.experiment(words[0])
+		arms, err := s.experiment(words[0], read)
 		if err != nil || len(arms) > 1 {
 			return arms, err
 		}
@@ -68,7 +68,7 @@ func unlike(arms []ArmRuns) ([]ArmRuns, error) {
 // common.
 func (s *Store) arm(word string, read func(path string) (*Run, error)) (ArmRuns, error) {
 	if name, value, ok := strings.Cut(word, ":"); ok && !isFile(word) {
-		arms, err := s.experiment(name)
+		arms, err := s.experiment(name, read)
 		if err != nil {
 			return ArmRuns{}, err
 		}
@@ -137,11 +137,11 @@ func armNames(arms []ArmRuns) []string {
 
 // experiment reads the runs of an experiment; none where no run is of one by that
 // name.
-func (s *Store) experiment(name string) ([]ArmRuns, error) {
+func (s *Store) experiment(name string, read func(path string) (*Run, error)) ([]ArmRuns, error) {
 	j, err := experiment.Exact(s.dir, name)
 	if err == nil {
 		// Its journal knows which runs were made well and in their turn.
-		arms, err := s.journalArms(j, false)
+		arms, err := s.journalArms(j, false, read)
 		return slices.DeleteFunc(arms, func(a ArmRuns) bool { return len(a.Runs) == 0 }), err
 	}
 	if !errors.Is(err, experiment.ErrNone) {
@@ -156,7 +156,7 @@ func (s *Store) experiment(name string) ([]ArmRuns, error) {
 		if info.Step == nil || info.Step.Experiment != name {
 			continue
 		}
-		run, err := Read(info.Path)
+		run, err := read(info.Path)
 		if err != nil {
 			return nil, err
 		}

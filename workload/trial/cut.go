@@ -71,7 +71,8 @@ const longestGap = 2 * probes.MaxInterval
 // cut makes the pieces of a recording over its load, or over all of it where there is
 // none. Each has one number per metric, as Summarize makes it of a run. An interval
 // that begins in one stretch and ends in another belongs to neither. A recording that
-// lies in one stretch is one piece, however short: somebody chose its length.
+// lies in one stretch is one piece, however short: somebody chose its length; and one
+// shorter than a piece must be is what it has in the stretch that has most of it.
 func cut(frames iter.Seq[probes.Frame], by clockwork) cutting {
 	c := cutter{by: by, left: map[string]bool{}}
 	for f := range frames {
@@ -81,11 +82,18 @@ func cut(frames iter.Seq[probes.Frame], by clockwork) cutting {
 	}
 	c.close()
 	out := cutting{gaps: c.gaps, back: c.back}
-	for _, p := range c.pieces {
-		if len(c.pieces) > 1 && p.summary.Seconds < by.shortest.Seconds() {
-			out.short = append(out.short, p)
-		} else {
+	all, longest := 0.0, 0
+	for i, p := range c.pieces {
+		if all += p.summary.Seconds; p.summary.Seconds > c.pieces[longest].summary.Seconds {
+			longest = i
+		}
+	}
+	for i, p := range c.pieces {
+		switch {
+		case len(c.pieces) == 1, p.summary.Seconds >= by.shortest.Seconds(), all < by.shortest.Seconds() && i == longest:
 			out.pieces = append(out.pieces, p)
+		case all >= by.shortest.Seconds():
+			out.short = append(out.short, p)
 		}
 	}
 	return out
@@ -107,12 +115,13 @@ type cutter struct {
 
 // add takes in the next frame; false tells that no later one counts.
 func (c *cutter) add(f *probes.Frame) bool {
-	begins, more := c.load.next(f)
-	if begins { // what was before is not of the load
+	begins, counts, more := c.load.next(f)
+	switch {
+	case begins: // what was before is not of the load
 		*c = cutter{by: c.by, load: c.load, left: map[string]bool{}, before: boundary(f)}
-		return more
+	case counts:
+		c.take(f)
 	}
-	c.take(f)
 	return more
 }
 
@@ -126,18 +135,20 @@ func (c *cutter) take(f *probes.Frame) {
 	begin := f.At.Add(-f.Elapsed)
 	across := c.by.of(begin).key != at.key
 	gap := f.Elapsed > longestGap
+	open := c.sum != nil && c.open.key == at.key
+	if c.left[at.key] && !open {
+		c.back += f.Elapsed
+		c.before = boundary(f)
+		return
+	}
 	if gap {
 		c.gaps += f.Elapsed
 	}
 	switch {
-	case c.sum != nil && c.open.key == at.key:
-		if gap {
-			c.sum.Begin(*f)
-		} else {
-			c.sum.Add(*f)
-		}
-	case c.left[at.key]:
-		c.back += f.Elapsed
+	case open && (across || gap):
+		c.sum.Begin(*f)
+	case open:
+		c.sum.Add(*f)
 	default:
 		c.close()
 		c.left[at.key] = true
@@ -168,32 +179,4 @@ func (c *cutter) close() {
 		c.pieces = append(c.pieces, c.open)
 	}
 	c.sum = nil
-}
-
-// loadWatch finds the window of the load as LoadWindow does, frame by frame. Its zero
-// value has seen nothing.
-type loadWatch struct {
-	began, ended bool
-	running      int
-}
-
-// next tells of a frame whether the load begins at its end, so that neither it nor one
-// before it is of the load, and whether later frames may be.
-func (w *loadWatch) next(f *probes.Frame) (begins, more bool) {
-	for _, m := range f.Marks {
-		switch m.Kind {
-		case probes.LoadStarted:
-			if !w.began {
-				w.began, w.running, begins = true, 0, true
-			}
-			w.running++
-		case probes.LoadWarmed:
-			begins = begins || w.began
-		case probes.LoadStopped:
-			w.running--
-			w.ended = true
-		}
-	}
-	// Without a start the load was at work from the beginning on.
-	return begins, w.began && w.running > 0 || !w.began && !w.ended
 }

@@ -149,14 +149,19 @@ type grouper struct {
 	several          int      // recordings of which more than one piece counts
 	short, partial   []string // pieces, named
 	empty, endless   []string // runs, named
+	undated          []string // runs entered by hand
 	gaps, back       time.Duration
 	gapped, wentBack []string
 }
 
 // add takes in a run, as a whole or in pieces.
 func (g *grouper) add(r *Run, by clockwork) {
-	if r.Meta.ByHand != nil {
-		g.put(r, by.of(r.Meta.Created))
+	if h := r.Meta.ByHand; h != nil {
+		if h.Started.IsZero() { // Created is when it was typed in
+			g.undated = append(g.undated, probes.Clean(r.Meta.Name))
+			return
+		}
+		g.put(r, by.of(h.Started))
 		return
 	}
 	c := r.cutting
@@ -237,6 +242,7 @@ func (g *grouper) warnings(by clockwork) []string {
 	add(fmt.Sprintf("left out, since less than %s of the %s was recorded: ", Seconds(by.shortest.Seconds()), by.unit), g.short)
 	add(fmt.Sprintf("these pieces have only a part of their %s: ", by.unit), g.partial)
 	add("nothing was measured in ", g.empty)
+	add("left out, since nobody entered when they were measured (created): ", g.undated)
 	add("these recordings were interrupted, or their load failed; the pieces before that count: ", g.endless)
 	add(fmt.Sprintf("%s between samples that are more than %s apart are in no piece: ", Seconds(g.gaps.Seconds()), Seconds(longestGap.Seconds())), g.gapped)
 	add(fmt.Sprintf("%s after the clock had been set back are in no piece: ", Seconds(g.back.Seconds())), g.wentBack)

@@ -220,7 +220,7 @@ func TestClockThatIsSetBack(t *testing.T) {
 	for _, p := range c.pieces {
 		keys = append(keys, p.group)
 	}
-	if !slices.Equal(keys, []string{"10:00", "11:00", "12:00"}) || c.back != 50*time.Minute || c.pieces[1].summary.Seconds > 3600 {
+	if !slices.Equal(keys, []string{"10:00", "11:00", "12:00"}) || c.back != 50*time.Minute || c.pieces[1].summary.Seconds > 3600 || c.gaps != 0 {
 		t.Errorf("pieces %q, the second of %v s, set back %v", keys, c.pieces[1].summary.Seconds, c.back)
 	}
 	g, err := grouped([]*Run{run}, new(hours(time.UTC)))
@@ -309,5 +309,55 @@ func TestRunsAreCutAsTheyAreRead(t *testing.T) {
 	}
 	if _, err := s.Grouped([]string{"read"}, "moon", time.UTC); err == nil {
 		t.Error("groups by the moon")
+	}
+}
+
+// A minute across the hour is of the side that has more of it.
+func TestShortRunAcrossAnHourCounts(t *testing.T) {
+	run := ticking{from: time.Date(2026, 11, 30, 13, 59, 40, 0, time.UTC), every: time.Second, n: 61, tps: func(time.Time) int { return 1 }}.run("cron")
+	c := cutRun(run, hours(time.UTC))
+	if len(c.pieces) != 1 || len(c.short) != 0 || c.pieces[0].group != "14:00" || math.Abs(c.pieces[0].summary.Seconds-40) > 1.5 {
+		t.Errorf("pieces %+v, short %+v", c.pieces, c.short)
+	}
+}
+
+// A recording that begins under a load that stops, before another is started.
+func TestLoadThatStopsBeforeOneStarts(t *testing.T) {
+	from := time.Date(2026, 11, 30, 13, 0, 0, 0, time.UTC)
+	marks := map[int]probes.MarkKind{10: probes.LoadStopped, 20: probes.LoadStarted, 50: probes.LoadStopped}
+	frames := Frames(ticking{from: from, every: time.Second, n: 61, tps: func(time.Time) int { return 1 }, marks: marks}.run("two"))
+	from1, to, ok := LoadWindow(frames)
+	if got := summarize(frames, from1, to).Seconds; !ok || got != 30 {
+		t.Errorf("frames %d to %d, %v: %v s, want 30", from1, to, ok, got)
+	}
+	c := cut(slices.Values(frames), hours(time.UTC))
+	if len(c.pieces) != 1 || c.pieces[0].summary.Seconds != 30 {
+		t.Errorf("pieces %+v", c.pieces)
+	}
+	delete(marks, 20)
+	delete(marks, 50)
+	frames = Frames(ticking{from: from, every: time.Second, n: 61, tps: func(time.Time) int { return 1 }, marks: marks}.run("one"))
+	if _, to, ok := LoadWindow(frames); ok || summarize(frames, 0, to).Seconds != cut(slices.Values(frames), hours(time.UTC)).pieces[0].summary.Seconds {
+		t.Errorf("up to %d, %v", to, ok)
+	}
+}
+
+// A run entered by hand is of the hour in which it was measured, not of that in which
+// it was typed in.
+func TestRunsByHandAreOfTheirHour(t *testing.T) {
+	form := func(created string) *Run {
+		r, err := ParseByHand([]byte(`{"name": "a` + created[11:13] + `", "scenario": "x", "clients": 1, "load_s": 1, "metrics": {"tps": 1}, "created": "` + created + `"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	undated, err := ParseByHand([]byte(`{"name": "undated", "scenario": "x", "clients": 1, "load_s": 1, "metrics": {"tps": 1}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := grouped([]*Run{form("2025-03-01T12:30:00Z"), form("2025-03-01T03:30:00Z"), undated}, new(hours(time.UTC)))
+	if err != nil || !slices.Equal(armNames(g.Arms), []string{"03:00", "12:00"}) || !strings.Contains(strings.Join(g.Warnings, "\n"), "nobody entered when they were measured (created): undated") {
+		t.Errorf("%v, %q, %v", armNames(g.Arms), g.Warnings, err)
 	}
 }

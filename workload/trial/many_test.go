@@ -394,6 +394,7 @@ func TestGrouped(t *testing.T) {
 	runs := append(base.Runs, cand.Runs...)
 	for i, r := range runs {
 		r.Meta.Created = time.Date(2026, 11, 29+i%2, 9+12*(i%2), 0, 0, 0, time.UTC) // Sunday and Monday
+		r.Meta.ByHand.Started = r.Meta.Created
 		r.Tags = []string{[]string{"night", "day"}[i%2]}
 	}
 	for by, want := range map[string][]string{ByHour: {"09:00", "21:00"}, ByWeekday: {"Monday", "Sunday"}, ByTag: {"day", "night"}} {

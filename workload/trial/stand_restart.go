@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	// restartPatience bounds a restart, which nothing cuts off: it must be less than
-	// an ended step has.
+	// restartPatience bounds a restart from the begin of its command on, which nothing
+	// cuts off: with a last look and joining the server, reloadPatience each, it must be
+	// less than an ended step has.
 	restartPatience = 90 * time.Second
 	// unchangedPatience is how long a server may answer as before once the command that
 	// restarts it has ended well: such a command returns when the restart is done
@@ -36,10 +37,10 @@ const (
 	lookAnew // it was restarted
 )
 
-// restartWait is the wait for a server from the end of its restart command on.
+// restartWait is the wait for a server after its restart command.
 type restartWait struct {
-	failed bool // the command has
-	began  time.Time
+	failed bool      // the command has
+	began  time.Time // the command
 	same   time.Time // since when it has answered as before; zero while it does not
 }
 
@@ -79,8 +80,9 @@ func (x *stand) restartByCommand(ctx context.Context) error {
 	if err := x.s.part(ctx); err != nil {
 		x.s.post(func() { x.s.notify(true, err.Error()) })
 	}
+	w := restartWait{began: time.Now()}
 	failed := x.command(ctx)
-	w := restartWait{failed: failed != nil, began: time.Now()}
+	w.failed = failed != nil
 	for told := ""; ; {
 		look := lookSilent
 		at, err := startOf(context.WithoutCancel(ctx), connect)
@@ -145,7 +147,7 @@ func (x *stand) restarted(ctx context.Context, look serverLook, failed, why erro
 		case ctx.Err() != nil:
 			return ctx.Err()
 		}
-		return fmt.Errorf("%w: the server does not answer %v after --restart-cmd: %w", experiment.ErrStop, restartPatience, why)
+		return fmt.Errorf("%w: the server does not answer %v after --restart-cmd was begun: %w", experiment.ErrStop, restartPatience, why)
 	}
 	err := x.rejoin(ctx)
 	switch {
@@ -166,7 +168,7 @@ func (x *stand) rejoin(ctx context.Context) error {
 	if joined {
 		return nil
 	}
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), restartPatience)
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), reloadPatience)
 	defer cancel()
 	return x.s.join(bounded, x.s.o.Config)
 }

@@ -11,34 +11,53 @@ import (
 // sample carries the first LoadStarted (that frame ends where the load starts),
 // or the LoadWarmed after it, up to, not including, index to: the frame after the one in which the last
 // load stopped, or the end. Where no frame tells of a start, ok is false and the
-// window is everything up to the last stop, or to the end.
+// window is everything up to the first stop, or to the end.
 func LoadWindow(frames []probes.Frame) (from, to int, ok bool) {
-	running, stopped := 0, len(frames)
-	for i, f := range frames {
-		for _, m := range f.Marks {
-			switch m.Kind {
-			case probes.LoadStarted:
-				if !ok {
-					from, ok = i+1, true
-				}
-				running++
-			case probes.LoadWarmed:
-				if ok {
-					from = i + 1
-				}
-			case probes.LoadStopped:
-				running--
-				stopped = i + 1
+	var w loadWatch
+	for i := range frames {
+		begins, counts, more := w.next(&frames[i])
+		switch {
+		case begins:
+			from, to, ok = i+1, i+1, true
+		case counts:
+			to = i + 1
+		}
+		if !more {
+			break
+		}
+	}
+	return from, to, ok
+}
+
+// loadWatch finds the window of the load frame by frame. Its zero value has seen
+// nothing.
+type loadWatch struct {
+	began, ended bool
+	running      int
+}
+
+// next tells of a frame whether the load begins at its end, so that neither it nor one
+// before it is of the load; else whether it is of the load; and whether later frames may
+// be.
+func (w *loadWatch) next(f *probes.Frame) (begins, counts, more bool) {
+	counts = w.began || !w.ended
+	for _, m := range f.Marks {
+		switch m.Kind {
+		case probes.LoadStarted:
+			if !w.began {
+				w.began, begins = true, true
+			}
+			w.running++
+		case probes.LoadWarmed:
+			begins = begins || w.began
+		case probes.LoadStopped:
+			w.ended = true
+			if w.began { // one that stops before any start was at work from the beginning on
+				w.running--
 			}
 		}
-		if ok && running <= 0 {
-			return from, i + 1, true
-		}
 	}
-	if !ok {
-		return 0, stopped, false
-	}
-	return from, len(frames), true
+	return begins, counts, !w.began || w.running > 0
 }
 
 // warmedUp finds the frames of the load's warm-up; ok is false where there was
