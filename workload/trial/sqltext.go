@@ -2,6 +2,7 @@ package trial
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -39,9 +40,9 @@ func (p *sqlPiece) is(text string) bool {
 
 // sqlPieces takes an SQL text apart by PostgreSQL's rules. Any text has pieces. A quote
 // behind a backslash hides the rest, since whether it ends the constant depends on the
-// letter before it and on standard_conforming_strings. So does a word with two "$",
-// which may have been meant as dollar quotes. Where a person forgot to double a quote,
-// constants are outside of literals: see certain.
+// letter before it and on standard_conforming_strings. So does a word that may have been
+// meant as something else. Where a person forgot to double a quote, constants are
+// outside of literals: see certain.
 func sqlPieces(s string) []sqlPiece {
 	var out []sqlPiece
 	space := false
@@ -73,7 +74,7 @@ func sqlPieces(s string) []sqlPiece {
 			n, kind = sqlDigits(s), sqlNumber
 		case startsSQLWord(c):
 			n, kind = sqlRun(s, isSQLWord), sqlWord
-			if strings.Count(s[:n], "$") > 1 {
+			if !isSQLPlain(s[:n]) {
 				n = 0
 			} else if n < len(s) && sqlPrefix(s[:n], s[n:]) {
 				at := strings.IndexAny(s[n:], `'"`) + n
@@ -209,3 +210,11 @@ func startsSQLWord(c byte) bool {
 func isSQLName(c byte) bool { return startsSQLWord(c) || isDigit(c) }
 
 func isSQLWord(c byte) bool { return isSQLName(c) || c == '$' }
+
+// isSQLPlain tells whether a word is one for a person too: PostgreSQL also takes dollar
+// quotes that touch a name, quotes of typography and odd spaces as parts of names.
+func isSQLPlain(word string) bool {
+	return strings.Count(word, "$") <= 1 && !strings.ContainsFunc(word, func(r rune) bool {
+		return r >= utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsNumber(r)
+	})
+}
