@@ -22,7 +22,7 @@ type QueriesSeen struct {
 type QuerySeen struct {
 	Text string `json:"text"`
 	// Cut tells that the text is not whole: the server keeps no more of it than
-	// track_activity_query_size, or the rest may be a constant.
+	// track_activity_query_size, or the rest may be a constant or a secret.
 	Cut bool `json:"cut,omitempty"`
 	// Seen counts samples × sessions that had it, Running those that were running it.
 	Seen     int `json:"seen"`

@@ -22,8 +22,8 @@ func (s statement) cut() bool { return strings.HasSuffix(s.text, probes.CutMark)
 
 // normalized takes the constants out of a query text: numbers, and whatever stands in
 // single or dollar quotes. Comments are left out, and several constants in a list, or
-// rows of constants, stand as the first of them. A text that speaks of secrets, or is
-// told to, ends where that begins.
+// rows of constants, stand as the first of them. A text that speaks of secrets ends as
+// openTo says.
 func normalized(query string, secret bool) statement {
 	query, cut := strings.CutSuffix(query, probes.CutMark)
 	if n := openTo(query, secret); n >= 0 {
@@ -169,10 +169,10 @@ func constantList(pieces []sqlPiece, at int) (first, end int) {
 	return 0, 0
 }
 
-// openTo is how much of a text that speaks of secrets, or is told to, anybody may read;
-// −1 where it does not. The word that tells of one may stay, if nothing before it can be
-// or begin a constant. Behind it nothing is certain: what is a password there may stand
-// in the wrong quotes, or in none.
+// openTo is how much anybody may read of a text that speaks of secrets; −1 where it does
+// not. secret says that it does, where the word is in a part that is not there any more.
+// The word may stay, if nothing before it can be or begin a constant. Behind it nothing
+// is certain: what is a password there may stand in the wrong quotes, or in none.
 func openTo(query string, secret bool) int {
 	at, end := probes.SecretWord(query)
 	if at < 0 {
@@ -226,9 +226,9 @@ func fits(left, right *sqlPiece) bool {
 	return true
 }
 
-// recordedQuery is a query text as a run keeps it: one that speaks of secrets, or is
-// told to, up to that; one that is not whole, and so may speak of them, without its
-// constants; any other as it is.
+// recordedQuery is a query text as a run keeps it: one that speaks of secrets as far as
+// openTo says; one that is not whole, and so may speak of them, without its constants;
+// any other as it is.
 func recordedQuery(query string, secret bool) string {
 	if openTo(query, secret) < 0 && !strings.HasSuffix(query, probes.CutMark) {
 		return query

@@ -132,7 +132,7 @@ func (r *Recorder) Name() string { return r.meta.Name }
 func (r *Recorder) Path() string { return r.path }
 
 // Append writes one sample; queries are kept where the header says so, without
-// passwords, and are left out elsewhere. The first write that
+// secrets, and are left out elsewhere. The first write that
 // fails stops the recording: the file is cut back to its last whole line, the
 // error is returned once, and what comes later is only counted.
 func (r *Recorder) Append(s *probes.Sample) error {
