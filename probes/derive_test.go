@@ -256,22 +256,23 @@ func TestServerPageFaultsAreTheProcessesOwn(t *testing.T) {
 	}
 }
 
-func TestClientPageFaultsCountFromEachBeginning(t *testing.T) {
-	of := func(pid int, role string, min, maj uint64) Backend {
-		return Backend{Pid: pid, Role: role, Use: &BackendUse{MinorFaults: min, MajorFaults: maj}}
+func TestClientPageFaultsAreTheLoadsFromEachBeginning(t *testing.T) {
+	of := func(pid int, app string, min, maj uint64) Backend {
+		return Backend{Pid: pid, Role: RoleClient, App: app, Use: &BackendUse{MinorFaults: min, MajorFaults: maj}}
 	}
-	own := of(4, RoleClient, 1e6, 0)
+	const load = "pgtlb point-select"
+	own := of(4, SetupName, 1e6, 0)
 	own.Own = true
-	batch := Batch{Probe: "backends", Backends: []Backend{of(1, RoleClient, 1000, 6), of(2, RoleClient, 500, 0), of(3, "checkpointer", 9e6, 0), own, {Pid: 5, Role: RoleClient}}}
-	_, c := pair(Batch{}, batch)
+	backends := []Backend{of(1, load, 1000, 6), of(2, load, 500, 0), of(3, "psql", 9e6, 0), own, {Pid: 5, Role: RoleClient, App: load}}
+	_, c := pair(Batch{}, Batch{Probe: "backends", Backends: backends})
 	for name, test := range map[string]struct {
 		backends []Backend
 		misses   []Miss
 		want     Value
 	}{
-		"mean of the clients that are read": {batch.Backends, nil, Value{V: 753}},
-		"nobody is connected":               {batch.Backends[2:4], nil, Value{Missing: "no client is connected"}},
-		"some could not be read":            {batch.Backends, []Miss{{ID: PageTableBackendsSum, Reason: "too many open files"}}, Value{Missing: "too many open files"}},
+		"mean of those that are read": {backends, nil, Value{V: 753}},
+		"no load":                     {backends[2:4], nil, Value{Missing: "not measured"}},
+		"some could not be read":      {backends, []Miss{{ID: PageTableBackendsSum, Reason: "too many open files"}}, Value{Missing: "too many open files"}},
 	} {
 		c.Batches[0].Backends, c.Batches[0].Misses = test.backends, test.misses
 		f := derive(nil, c) // also in the first sample: it is no rate

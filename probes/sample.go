@@ -1,6 +1,9 @@
 package probes
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Sample is what all probes read at one tick, raw, as it is stored.
 type Sample struct {
@@ -107,6 +110,9 @@ type Backend struct {
 // Counts tells whether sums over the server hold this process: pgtlb's own
 // sessions are not what the server does by itself, and RoleOther is not of it.
 func (b *Backend) Counts() bool { return !b.Own && b.Role != RoleOther }
+
+// OfLoad tells whether this is a session of a load of pgtlb's.
+func (b *Backend) OfLoad() bool { return !b.Own && strings.HasPrefix(b.App, AppName+" ") }
 
 // BackendMem is a process's memory in kB, from /proc/PID/status.
 type BackendMem struct {

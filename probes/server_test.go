@@ -13,6 +13,7 @@ import (
 
 	"pgtlb/probes"
 	"pgtlb/workload/lab"
+	"pgtlb/workload/lab/labtest"
 )
 
 func TestWatchARealServer(t *testing.T) {
@@ -247,6 +248,7 @@ func TestHugePagesInUse(t *testing.T) {
 		t.Skip("need: root to reserve huge pages")
 	}
 	found := servers(t)
+	labtest.Pools(t)
 	c := startLab(t, lab.Options{Server: found[0], Pages: lab.Pages2MB, Reserve: true})
 	s := watch(t, config(t, c.DSN()), probes.SystemRoots())
 	info, err := s.Info(t.Context())

@@ -61,29 +61,22 @@ func (m *maker) serverFaults(mem *memory, cur *Batch, at time.Duration) {
 	m.frame.Values[k] = v
 }
 
-// clientFaults is the mean of what the client backends have faulted since each
-// began: what a connection has paid so far to fill its page table, however long it
-// was watched.
+// clientFaults is the mean of what the load's backends have faulted since each began:
+// what a connection has paid so far to fill its page table. Sessions of others are older
+// or younger than the load by chance, so that theirs say nothing of it.
 func (m *maker) clientFaults(cur *Batch) {
-	sum, n, readable := uint64(0), 0, false
+	sum, n := uint64(0), 0
 	for i := range cur.Backends {
-		b := &cur.Backends[i]
-		if b.Use == nil || !b.Counts() {
-			continue
-		}
-		if readable = true; b.Role == RoleClient {
+		if b := &cur.Backends[i]; b.Use != nil && b.OfLoad() {
 			sum, n = sum+b.Use.faults(), n+1
 		}
 	}
-	k := Key{ClientPageFaults, ""}
-	why, missing := notAll(cur)
-	switch {
-	case !readable: // the backends' probe says why
-	case missing:
-		m.frame.Values[k] = Value{Missing: why}
-	case n == 0:
-		m.frame.Values[k] = Value{Missing: "no client is connected"}
-	default:
-		m.frame.Values[k] = Value{V: float64(sum) / float64(n)}
+	if n == 0 {
+		return // there is no load, or the backends' probe says why
 	}
+	v := Value{V: float64(sum) / float64(n)}
+	if why, missing := notAll(cur); missing {
+		v = Value{Missing: why}
+	}
+	m.frame.Values[Key{ClientPageFaults, ""}] = v
 }

@@ -118,7 +118,7 @@ func costFigs(sc *scene) []fig {
 	}
 	own := fig{"own CPU " + probes.Short(sc.last.OwnCPUPct) + " %", stDim, 8}
 	switch {
-	case len(running(sc.st)) > 0:
+	case len(running(sc.st)) > 0, sc.last.Get(probes.TPS).OK(): // a load ran in that interval
 		own.text = "own CPU incl. driver " + probes.Short(sc.last.OwnCPUPct) + " %"
 	case sc.last.OwnCPUPct > dearPct:
 		own = fig{own.text + ": above " + probes.Short(dearPct) + " %", stWarn, 5}

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"time"
 
 	"pgtlb/probes"
@@ -33,7 +34,13 @@ func (sc *scene) compare(p *pane, id string, format func(float64) string, st sty
 // row is what a comparison of run and baseline prints of a metric: the run so far
 // against as much of the baseline.
 func (sc *scene) row(m probes.Metric, label string) trial.Row {
-	return trial.PairRow(m, baseFigure(sc.st, m.ID, label), runFigure(sc.st, m.ID, label))
+	scope := ""
+	if b := sc.st.Baseline; b != nil {
+		if at := slices.IndexFunc(b.Metrics, func(o probes.Metric) bool { return o.ID == m.ID }); at >= 0 {
+			scope = b.Metrics[at].Scope
+		}
+	}
+	return trial.PairRow(m, scope, baseFigure(sc.st, m.ID, label), runFigure(sc.st, m.ID, label))
 }
 
 // versus are the figures of run, baseline and difference; nil when not comparing.

@@ -23,7 +23,7 @@ func TestDifference(t *testing.T) {
 		{probes.PageFaults, 55902, 41.78, "÷1,338", stGood},
 		{probes.CyclesUser, 100, 110, "+10.00 %", stPlain},
 	} {
-		got := difference(trial.PairRow(probes.MustLookup(c.id), trial.Figure{Value: c.base}, trial.Figure{Value: c.run}))
+		got := difference(trial.PairRow(probes.MustLookup(c.id), "", trial.Figure{Value: c.base}, trial.Figure{Value: c.run}))
 		if got.text != c.text || got.st != c.st {
 			t.Errorf("%s from %v to %v: %q in style %d, want %q in %d", c.id, c.base, c.run, got.text, got.st, c.text, c.st)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"pgtlb/probes"
+	"pgtlb/workload/lab/labtest"
 	"pgtlb/workload/trial"
 )
 
@@ -87,6 +88,7 @@ func TestStory(t *testing.T) {
 	}
 	bindir := debianBindir(t)
 	needPool(t)
+	labtest.Pools(t)
 	pool := poolSize(t)
 	box := newSandbox(t)
 	s := box.open(120, 40, "lab", "--rows", "6000000", "--shared-buffers", "2GB", "--pg-bindir", bindir)

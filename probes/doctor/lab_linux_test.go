@@ -16,6 +16,7 @@ import (
 	"pgtlb/probes"
 	"pgtlb/probes/doctor"
 	"pgtlb/workload/lab"
+	"pgtlb/workload/lab/labtest"
 )
 
 // needPool skips where the states of this file cannot be made.
@@ -195,6 +196,7 @@ func TestLab(t *testing.T) {
 	if testing.Short() {
 		t.Skip("need: more time than -short leaves")
 	}
+	labtest.Pools(t)
 	c := startLab(t, lab.Options{SharedBuffers: "64MB", Settings: map[string]string{"max_connections": "20"}})
 	t.Run("off", func(t *testing.T) { off(t, c) })
 	t.Run("fallback", func(t *testing.T) { fallBack(t, c) })

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"testing"
+
+	"pgtlb/workload/lab/labtest"
 )
 
 // needPool gives the 2 MB pool, or skips naming the need.
@@ -39,6 +41,7 @@ func wantMode(t *testing.T, c *Cluster, want Pages) {
 
 // There and back again: 4 kB, 2 MB in a pool grown for it, 4 kB, and the pool as it was.
 func TestPagesThereAndBack(t *testing.T) {
+	labtest.Pools(t)
 	needRoot(t)
 	needPool(t)
 	pools := Pools{Dir: t.TempDir()}
@@ -81,6 +84,7 @@ func TestPagesThereAndBack(t *testing.T) {
 }
 
 func TestStartOnHugePagesWithReserve(t *testing.T) {
+	labtest.Pools(t)
 	needRoot(t)
 	needPool(t)
 	c := startLab(t, Options{Pages: Pages2MB, Reserve: true, Pools: Pools{Dir: t.TempDir()}})
@@ -103,6 +107,7 @@ func impossible(t *testing.T) string {
 }
 
 func TestShortPoolIsSaidBeforeTheStart(t *testing.T) {
+	labtest.Pools(t)
 	s, size := quickly(t, needServer(t)), impossible(t)
 	_, err := Start(t.Context(), Options{Server: s, Parent: labParent(t), Pages: Pages2MB, SharedBuffers: size}, nil)
 	short := (*ShortPool)(nil)
@@ -117,6 +122,7 @@ func TestShortPoolIsSaidBeforeTheStart(t *testing.T) {
 
 // huge_pages = try falls back without a word; only the proof shows it.
 func TestTryFallsBack(t *testing.T) {
+	labtest.Pools(t)
 	c := startLab(t, Options{Pages: Pages2MB, SharedBuffers: impossible(t), Settings: map[string]string{"huge_pages": "try"}})
 	wantMode(t, c, Pages4kB)
 	if got := show(t, c, "SHOW huge_pages"); got != "try" {
@@ -126,6 +132,7 @@ func TestTryFallsBack(t *testing.T) {
 
 // A pool of the real machine grows and shrinks again.
 func TestReserveForReal(t *testing.T) {
+	labtest.Pools(t)
 	needRoot(t)
 	needPool(t)
 	pools := Pools{Dir: t.TempDir()}

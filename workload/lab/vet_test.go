@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"pgtlb/workload/lab/labtest"
 )
 
 // TestVet asks the real programs of every version that is here, before any cluster is made, and leaves nothing.
@@ -65,6 +67,7 @@ func TestVetWeighsThePool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	labtest.Pools(t)
 	needPool(t)
 	v, err := Vet(t.Context(), Options{Server: s, Parent: labParent(t), SharedBuffers: "32MB"})
 	if err != nil {

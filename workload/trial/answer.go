@@ -41,6 +41,9 @@ func (q question) answer() (r Row, ok bool) {
 		return r, true
 	}
 	q.decide(&r, base, cand)
+	if n := len(q.base) + len(q.cand); q.pairs == nil && len(base)+len(cand) < n {
+		r.note(fmt.Sprintf("measured in %d of %d runs of the base and %d of %d of the other", len(base), len(q.base), len(cand), len(q.cand)))
+	}
 	r.note(scaledText(min(leastRun(q.base), leastRun(q.cand))))
 	return r, true
 }

@@ -77,6 +77,7 @@ type Comparison struct {
 	Warnings   []string        `json:"warnings"`
 	Audit      []AuditLine     `json:"audit"`
 	Background []BackgroundRow `json:"background"`
+	beside     []string        // of the warnings those on what went on beside the runs
 }
 
 // ArmName names an arm and says how many runs it has.
@@ -130,8 +131,9 @@ type Row struct {
 	// Hint marks a verdict on a metric that was not asked about, which holds for this
 	// metric alone: its adjusted p is above 0.05, and it is not so far beyond the noise
 	// floor that this does not matter (verdict.Outcome.Clear).
-	Hint       bool `json:"hint"`
-	clear      bool
+	Hint       bool   `json:"hint"`
+	clear      bool   // see verdict.Outcome.Clear
+	unlike     bool   // the sides do not cover the same thing
 	Note       string `json:"note"`
 	Difference string `json:"difference"`         // in words: "+7.93 %", "÷27 (27 times fewer)"
 	Interval   string `json:"interval,omitempty"` // in words: "+6.1 % … +9.8 %"
@@ -263,16 +265,18 @@ func (c *Comparison) add(base, cand *armSet, rule verdict.Rule, candidates int) 
 	c.Background = append(c.Background, rows...)
 	for _, w := range append(changed, notQuiet(base, cand)...) {
 		c.warn(w)
+		c.beside = append(c.beside, w)
 	}
 }
 
 // sameScope takes the verdict on figures back that do not cover the same thing, as
 // events counted of the machine on one side and of the server on the other.
 func (r *Row) sameScope(base, cand string) {
-	if base == cand || base == "" || cand == "" {
+	if base == cand || base == "" || cand == "" || r.Base.Center == nil || r.Cand.Center == nil {
 		return
 	}
-	r.Scope, r.Verdict = base+", "+cand, NotApplicable
+	r.Scope, r.Verdict, r.unlike = base+", "+cand, NotApplicable, true
+	r.P, r.SmallestP, r.DetectablePct = nil, nil, nil // it is not among what was asked
 	r.note("the base's figure is of the " + base + ", the other of the " + cand + ": not the same thing was counted")
 }
 

@@ -91,5 +91,5 @@ func as(m probes.Metric) string {
 
 // countable tells things that are counted from amounts.
 func countable(m probes.Metric) bool {
-	return m.Kind == probes.Counter && m.Unit != "s" || m.ID == probes.ClientPageFaults
+	return m.Kind == probes.Counter && m.Unit != "s" || m.Unit == "faults"
 }

@@ -36,7 +36,7 @@ func TestDifferenceInWords(t *testing.T) {
 		{probes.CyclesUser, fig(1), none, "n/a", "n/a", 0},
 	} {
 		m := probes.MustLookup(c.id)
-		r := PairRow(m, c.base, c.cand)
+		r := PairRow(m, "", c.base, c.cand)
 		if r.Difference != c.long || r.Direction() != c.better {
 			t.Errorf("%s %v → %v: %q, %+d; want %q, %+d", c.id, c.base, c.cand, r.Difference, r.Direction(), c.long, c.better)
 		}
@@ -53,7 +53,7 @@ func TestDifferenceInWords(t *testing.T) {
 func BenchmarkPairRow(b *testing.B) {
 	m := probes.MustLookup(probes.TPS)
 	for b.Loop() {
-		PairRow(m, Figure{Value: 54263}, Figure{Value: 58564})
+		PairRow(m, "", Figure{Value: 54263}, Figure{Value: 58564})
 	}
 }
 

@@ -23,7 +23,7 @@ func notQuiet(base, cand *armSet) []string {
 		of   func(*Run, Arm) (float64, bool)
 		who  string
 	}{
-		{"other processes used", othersPct, busiest(base, cand)},
+		{"other processes used at least", othersPct, busiest(base, cand)},
 		{"the hypervisor took away", ofAllCPUs(probes.CPUSteal), ""},
 	} {
 		b, c := base.beside(cause.of), cand.beside(cause.of)
@@ -45,25 +45,21 @@ func sharePct(pct *float64) string {
 	return probes.Number(*pct) + " %"
 }
 
-// othersPct is what the busiest other processes used beside a run, in percent of all
-// CPUs' time. It is not known where the server's own may be among them.
+// othersPct is what the five busiest other processes used beside a run, in percent of
+// all CPUs' time: the others used more. It is not known where the server's own may be among them.
 func othersPct(r *Run, a Arm) (float64, bool) {
 	pct, ok := looked(busiestPct)(r, a)
 	return pct / float64(max(1, a.Meta.Host.CPUs)), ok && a.Meta.Host.CPUs > 0 && a.Meta.Server.PostmasterPid != 0
 }
 
-// busiest names the processes that used most beside the runs of two arms, each with
-// its mean over all looks: ", most of it rsync 38 % of one CPU, cron 3 %".
+// busiest names the processes that used most beside the runs of two arms: ", most of it
+// rsync, cron".
 func busiest(arms ...*armSet) string {
 	const most = 3
 	used := map[string]float64{}
-	looks := 0
 	for _, m := range arms {
 		for _, r := range m.runs {
 			for _, b := range r.Background {
-				if len(b.Top) > 0 {
-					looks++
-				}
 				for _, p := range b.Top {
 					used[probes.Clean(p.Name)] += p.CPUPct
 				}
@@ -72,16 +68,8 @@ func busiest(arms ...*armSet) string {
 	}
 	names := keys(used, nil)
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(used[b], used[a]) })
-	var texts []string
-	for i, name := range names[:min(len(names), most)] {
-		text := fmt.Sprintf("%s %s %%", name, probes.Number(used[name]/float64(looks)))
-		if i == 0 {
-			text += " of one CPU"
-		}
-		texts = append(texts, text)
-	}
-	if len(texts) == 0 {
+	if len(names) == 0 {
 		return ""
 	}
-	return ", most of it " + strings.Join(texts, ", ")
+	return ", most of it " + strings.Join(names[:min(len(names), most)], ", ")
 }

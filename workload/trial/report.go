@@ -138,7 +138,7 @@ func buildReport(cand, base *Run, cmp *Comparison, o ReportOptions) Report {
 	r.Ceiling = ceiling(b, c)
 	r.Steady = Steady{Notes: []string{}}
 	if cand.Meta.ByHand == nil && (base == nil || base.Meta.ByHand == nil) { // by hand there is one figure for all the time
-		r.Steady = steadyOf(metrics, frames, baseFrames)
+		r.Steady = steadyOf(metrics, b, frames, baseFrames)
 	}
 	r.Charts = chartsOf(metrics, frames, baseFrames)
 	r.Bars = barsOf(frames, baseFrames)
@@ -166,6 +166,7 @@ func (r *Report) addBase(b, c Arm, base *Run, cmp *Comparison) {
 	r.Verdict = "Undecided, with " + SinglePair + "."
 	r.Comparison = cmp
 	r.Warnings = append(r.Warnings, runWarnings("baseline: ", base)...)
+	r.Warnings = append(r.Warnings, cmp.beside...)
 	for _, d := range Differs(b.Meta, c.Meta) {
 		r.Warnings = append(r.Warnings, "the two runs also differ in "+d)
 	}
@@ -209,12 +210,11 @@ func sentence(base *Arm, cand Arm) string {
 	}
 	var parts []string
 	for _, id := range []string{probes.TPS, probes.LatencyMean, faultsOf(base.Summary, cand.Summary), probes.DTLBMissPct, probes.PageTableMaxBackend} {
-		m := probes.MustLookup(id)
 		b, c := base.Summary.Get(id), fig(id)
 		if !b.OK() || !c.OK() {
 			continue
 		}
-		row := PairRow(m, b, c)
+		row := PairRow(openedAs(cand.Meta, id), scopeOf(base.Meta, id), b, c)
 		parts = append(parts, fmt.Sprintf("%s %s (%s → %s)", row.Title, row.ShortDifference(), row.EstimateText(row.Base), row.EstimateText(row.Cand)))
 	}
 	if len(parts) == 0 {
@@ -238,8 +238,7 @@ func ceiling(base *Arm, cand Arm) string {
 	if base != nil {
 		what = "Ceiling of page walks in the baseline: "
 	}
-	opened, _ := find(of.Meta.Metrics, probes.WalkCeilingPct)
-	return what + probes.WalkCeilingText(f.Value, opened) + "."
+	return what + probes.WalkCeilingText(f.Value, openedAs(of.Meta, probes.WalkCeilingPct)) + "."
 }
 
 // faultsOf chooses the page faults to speak of: the server's own where all the
@@ -319,7 +318,7 @@ func reportRows(metrics []probes.Metric, base *Arm, cand Arm, cmp *Comparison) [
 		m, _ := find(metrics, id)
 		compared, there := cmp.ofPair(id)
 		if !there {
-			compared = PairRow(m, baseSummary.Get(id), cand.Summary.Get(id))
+			compared = PairRow(m, baseScope(base, id), baseSummary.Get(id), cand.Summary.Get(id))
 		}
 		row, ok := reportRow(m, baseSummary, cand.Summary, compared)
 		if id == probes.Failed && baseSummary.Get(id).Total == 0 && cand.Summary.Get(id).Total == 0 {
@@ -330,6 +329,23 @@ func reportRows(metrics []probes.Metric, base *Arm, cand Arm, cmp *Comparison) [
 		}
 	}
 	return rows
+}
+
+// openedAs is a metric as a run had it opened.
+func openedAs(meta Meta, id string) probes.Metric {
+	m, ok := find(meta.Metrics, id)
+	if !ok {
+		m = probes.MustLookup(id)
+	}
+	return m
+}
+
+// baseScope is what the base's figure of a metric covers, empty without a base.
+func baseScope(base *Arm, id string) string {
+	if base == nil {
+		return ""
+	}
+	return scopeOf(base.Meta, id)
 }
 
 // measuredHere tells whether one of the runs was not entered by hand: of others nobody

@@ -140,8 +140,8 @@ func TestADisturbedMachineIsTold(t *testing.T) {
 		want        string
 	}{
 		{"quiet", 19, 0.1, 7, ""},
-		{"other processes", 60, 0, 7, "this machine was not quiet: other processes used 30 % of the CPUs beside the runs of 4kB, 30 % beside those of 2MB " +
-			"(more than 10 % is much), most of it rsync 50 % of one CPU, cron 10 %; take the machine for yourself and repeat"},
+		{"other processes", 60, 0, 7, "this machine was not quiet: other processes used at least 30 % of the CPUs beside the runs of 4kB, 30 % beside those of 2MB " +
+			"(more than 10 % is much), most of it rsync, cron; take the machine for yourself and repeat"},
 		{"the server's own may be among them", 60, 0, 0, ""},
 		{"stolen", 0, 0.5, 7, "this machine was not quiet: the hypervisor took away 25 % of the CPUs beside the runs of 4kB, 25 % beside those of 2MB " +
 			"(more than 10 % is much); take the machine for yourself and repeat"},
@@ -184,5 +184,32 @@ func TestLittlesLawBothWays(t *testing.T) {
 		if a.OK != (c.want == "") || !strings.Contains(a.Text, c.want) {
 			t.Errorf("%s: %+v, want %q", c.name, a, c.want)
 		}
+	}
+}
+
+// A pair whose sides do not cover the same thing has no direction, no verdict and no p,
+// and is not among what was asked at once.
+func TestAPairOfUnlikeScopesHasNoDirection(t *testing.T) {
+	m := probes.MustLookup(probes.PageFaults)
+	m.Scope = "postmaster 7 and its children"
+	for scope, want := range map[string]int{"": 1, m.Scope: 1, "system wide": 0} {
+		r := PairRow(m, scope, Figure{Value: 1000}, Figure{Value: 10})
+		if r.Direction() != want || (r.Verdict == NotApplicable) != (want == 0) || (r.Note == "") != (want == 1) {
+			t.Errorf("base of %q: direction %d, %s, note %q", scope, r.Direction(), r.Verdict, r.Note)
+		}
+	}
+}
+
+// A figure that some runs of a list lack says in how many it was measured.
+func TestARowOfSomeRunsSaysSo(t *testing.T) {
+	m := probes.MustLookup(probes.LatencyP99)
+	none := Figure{Missing: "of only 12 transactions"}
+	r, _ := question{metric: m, base: []Figure{{Value: 1}, none, {Value: 2}}, cand: []Figure{{Value: 1}, {Value: 3}}, asked: 1, rule: verdict.Usual(0)}.answer()
+	if !strings.Contains(r.Note, "measured in 2 of 3 runs of the base and 2 of 2 of the other") {
+		t.Errorf("note %q", r.Note)
+	}
+	r, _ = question{metric: m, base: []Figure{{Value: 1}}, cand: []Figure{{Value: 3}}, asked: 1, rule: verdict.Usual(0)}.answer()
+	if strings.Contains(r.Note, "measured in") {
+		t.Errorf("note %q", r.Note)
 	}
 }

@@ -205,6 +205,8 @@ type BaselineState struct {
 	// of the baseline when it is shorter (then Ended is true) or nothing runs.
 	Summary *Summary
 	Ended   bool
+	// Metrics are as the baseline had them opened.
+	Metrics []probes.Metric
 	// Differs names what makes the two hard to compare ("rows 1,000,000 against 6,000,000").
 	Differs []string
 }

@@ -52,13 +52,13 @@ func partsOf(name string, frames []probes.Frame) part {
 }
 
 // steadyOf compares the parts of the current run with those of the base, nil
-// where there is none.
-func steadyOf(metrics []probes.Metric, cand, base []probes.Frame) Steady {
+// where there is none; of is the base as a whole.
+func steadyOf(metrics []probes.Metric, of *Arm, cand, base []probes.Frame) Steady {
 	c := partsOf("current", cand)
 	if base == nil {
 		s := Steady{Notes: []string{c.note}}
 		if c.filling != nil {
-			s.Filling, s.Steady = partRows(metrics, c.filling, nil), partRows(metrics, c.steady, nil)
+			s.Filling, s.Steady = partRows(metrics, nil, c.filling, nil), partRows(metrics, nil, c.steady, nil)
 		}
 		return s
 	}
@@ -66,21 +66,21 @@ func steadyOf(metrics []probes.Metric, cand, base []probes.Frame) Steady {
 	s := Steady{Notes: []string{b.note, c.note}}
 	if c.clear && b.clear && (c.filling != nil || b.filling != nil) {
 		// A side that did not fill has no figures there; its whole run is steady.
-		s.Filling, s.Steady = partRows(metrics, c.filling, b.filling), partRows(metrics, c.steady, b.steady)
+		s.Filling, s.Steady = partRows(metrics, of, c.filling, b.filling), partRows(metrics, of, c.steady, b.steady)
 	}
 	return s
 }
 
 // partRows lists what a part of a run is told by; nil for no run at all. A side
 // that did not have the part has no figures, which the notes explain.
-func partRows(metrics []probes.Metric, cand, base *Summary) []ReportRow {
+func partRows(metrics []probes.Metric, of *Arm, cand, base *Summary) []ReportRow {
 	if cand == nil && base == nil {
 		return nil
 	}
 	var rows []ReportRow
 	for _, id := range []string{probes.TPS, probes.LatencyMean, probes.LatencyP99, probes.PageFaultsMinor, probes.PageFaults} {
 		m, _ := find(metrics, id)
-		if row, ok := reportRow(m, base, cand, PairRow(m, base.Get(id), cand.Get(id))); ok {
+		if row, ok := reportRow(m, base, cand, PairRow(m, baseScope(of, id), base.Get(id), cand.Get(id))); ok {
 			if cand == nil || base == nil {
 				row.Note = ""
 			}

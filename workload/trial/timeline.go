@@ -142,7 +142,7 @@ type baseline struct {
 
 // newBaseline takes the load window of a run.
 func newBaseline(meta Meta, frames []probes.Frame) *baseline {
-	b := &baseline{meta: meta, state: BaselineState{
+	b := &baseline{meta: meta, state: BaselineState{Metrics: meta.Metrics,
 		Name: meta.Name, Label: RunLabel(meta), Taken: meta.Created, Frames: frames,
 	}}
 	if from, to, ok := LoadWindow(frames); ok {

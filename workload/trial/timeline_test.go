@@ -52,7 +52,7 @@ func TestBaselineCoversTheSameLengthAsTheRun(t *testing.T) {
 	if st.Baseline.Ended {
 		t.Error("the baseline has not ended yet")
 	}
-	row := PairRow(probes.MustLookup(probes.TPS), st.Baseline.Summary.Get(probes.TPS), st.Run.Summary.Get(probes.TPS))
+	row := PairRow(probes.MustLookup(probes.TPS), "", st.Baseline.Summary.Get(probes.TPS), st.Run.Summary.Get(probes.TPS))
 	if row.DiffPct == nil || *row.DiffPct < 7.9 || *row.DiffPct > 8 {
 		t.Errorf("TPS %+v, want the published +7.93 %%", row)
 	}
