@@ -22,6 +22,7 @@ type activity struct {
 	waitType, waitEvent        string
 	started                    *time.Time // nil without the right to see it
 	cut                        bool       // the server may have cut the query
+	secret                     bool       // the query is too long to be kept whole, and speaks of secrets
 }
 
 // queryActivity asks for the rows of these processes, by the pids that the
@@ -45,6 +46,7 @@ func queryActivity(ctx context.Context, c *session, pids []int32) ([]activity, e
 			return nil, err
 		}
 		r.cut = c.mayBeCut(r.query)
+		r.secret = longSecret(r.query)
 		out = append(out, r)
 	}
 	return out, rows.Err()
@@ -54,14 +56,15 @@ func queryActivity(ctx context.Context, c *session, pids []int32) ([]activity, e
 // process is found.
 func (r activity) backend(ownPid int) Backend {
 	b := Backend{
-		Pid:      r.pid,
-		Role:     roleOf(r.backendType),
-		State:    Clean(r.state),
-		Database: Clean(r.database),
-		User:     Clean(r.user),
-		App:      Clean(r.app),
-		Query:    queryText(r.query, r.cut),
-		Own:      r.pid == ownPid || r.app == AppName || strings.HasPrefix(r.app, SetupName),
+		Pid:         r.pid,
+		Role:        roleOf(r.backendType),
+		State:       Clean(r.state),
+		Database:    Clean(r.database),
+		User:        Clean(r.user),
+		App:         Clean(r.app),
+		Query:       queryText(r.query, r.cut),
+		QuerySecret: r.secret,
+		Own:         r.pid == ownPid || r.app == AppName || strings.HasPrefix(r.app, SetupName),
 	}
 	if r.waitEvent != "" {
 		b.Wait = Clean(r.waitType + ":" + r.waitEvent)
@@ -77,6 +80,16 @@ func (r activity) backend(ownPid int) Backend {
 func (c *session) mayBeCut(query string) bool {
 	const longestCharacter = 4
 	return c.querySize > 0 && len(query) >= c.querySize-longestCharacter
+}
+
+// longSecret tells whether a text of which queryText keeps a part only speaks of
+// secrets, wherever it does.
+func longSecret(query string) bool {
+	if len(query) <= maxQuery {
+		return false
+	}
+	at, _ := SecretWord(Clean(query))
+	return at >= 0
 }
 
 // queryText makes a query safe to draw and to write. Its lines stay apart, since

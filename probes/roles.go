@@ -9,6 +9,8 @@ import (
 const (
 	RoleClient     = "client"
 	RolePostmaster = "postmaster"
+	// RoleParallelWorker works for another process, whose query it has.
+	RoleParallelWorker = "parallel worker"
 	// RoleOther is a child that is no process of the server: a shell of
 	// ssl_passphrase_command, or where the postmaster is pid 1 of a container
 	// whatever lost its parent there, such as a job of archive_command.
@@ -90,7 +92,7 @@ func hasClient(title string) bool {
 func knownTitle(s string) (string, bool) {
 	for _, role := range []string{"logger", "archiver", "checkpointer", "background writer", "walwriter", "walsender",
 		"walreceiver", "walsummarizer", "startup", "autovacuum launcher", "autovacuum worker", "io worker",
-		"parallel worker", "logical replication launcher", "logical replication worker",
+		RoleParallelWorker, "logical replication launcher", "logical replication worker",
 		"logical replication apply worker", "logical replication parallel apply worker",
 		"logical replication tablesync worker", "slotsync worker", "stats collector"} {
 		if rest, ok := strings.CutPrefix(s, role); ok && (rest == "" || rest[0] == ' ') {

@@ -88,14 +88,17 @@ type Backend struct {
 	// process, so a reused pid is not taken for the old one.
 	StartTicks uint64 `json:"start"`
 	// Role is PostgreSQL's backend_type in short: client, checkpointer, …
-	Role     string    `json:"role"`
-	State    string    `json:"state,omitempty"`
-	Database string    `json:"db,omitempty"`
-	User     string    `json:"user,omitempty"`
-	App      string    `json:"app,omitempty"`
-	Wait     string    `json:"wait,omitempty"`  // "IO:DataFileRead", empty when not waiting
-	Query    string    `json:"query,omitempty"` // ends with CutMark where it is not whole
-	Started  time.Time `json:"started,omitzero"`
+	Role     string `json:"role"`
+	State    string `json:"state,omitempty"`
+	Database string `json:"db,omitempty"`
+	User     string `json:"user,omitempty"`
+	App      string `json:"app,omitempty"`
+	Wait     string `json:"wait,omitempty"`  // "IO:DataFileRead", empty when not waiting
+	Query    string `json:"query,omitempty"` // ends with CutMark where it is not whole
+	// QuerySecret tells that a query which is too long to be kept whole speaks of
+	// secrets, maybe behind what is kept of it. A recorder asks; no run holds it.
+	QuerySecret bool      `json:"-"`
+	Started     time.Time `json:"started,omitzero"`
 	// Own marks pgtlb's own watching sessions; sums leave them out.
 	Own bool `json:"own,omitempty"`
 	// Mem is nil where /proc/PID/status could not be read, Use where

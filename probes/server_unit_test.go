@@ -387,20 +387,6 @@ func TestQueryText(t *testing.T) {
 	}
 }
 
-func TestSecrets(t *testing.T) {
-	for name, secret := range map[string]bool{
-		"primary_conninfo": true, "ssl_passphrase_command": true, "archive_command": true, "app.jwt_secret": true,
-		"password_encryption": false, "shared_buffers": false, "ssl_key_file": false,
-	} {
-		if got := IsSecret(name, "x"); got != secret {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-	if !IsSecret("app.upstream", "host=a password=hunter2") || IsSecret("shared_preload_libraries", "passwordcheck") {
-		t.Error("values are judged wrongly")
-	}
-}
-
 func TestStatementsQuery(t *testing.T) {
 	for version, nested := range map[string]bool{"1.8": true, "1.9": false, "1.10": false, "2.0": false} {
 		q, err := statementsQuery("public", version)

@@ -137,18 +137,3 @@ func publicSettings(all []Setting) []Setting {
 	}
 	return out
 }
-
-// IsSecret tells whether a setting may hold a secret: connection strings, shell
-// commands, and what applications and extensions keep in settings of their own.
-func IsSecret(name, value string) bool {
-	name, value = strings.ToLower(name), strings.ToLower(value)
-	if name == "password_encryption" {
-		return false // the name of a method
-	}
-	for _, part := range []string{"conninfo", "password", "passwd", "passphrase", "secret", "token", "credential", "_command", "apikey", "api_key", "private_key"} {
-		if strings.Contains(name, part) {
-			return true
-		}
-	}
-	return strings.Contains(value, "password=") || strings.Contains(value, "://")
-}

@@ -226,7 +226,7 @@ func (a *app) labSession(ctx context.Context, l *labFlags, lf *loadFlags, load f
 
 // addQueries adds the flag of the verbs that record.
 func addQueries(f *pflag.FlagSet, on *bool) {
-	f.BoolVar(on, "with-queries", false, "keep the texts of queries in the run, with their constants; those that speak of passwords without")
+	f.BoolVar(on, "with-queries", false, "keep the texts of queries in the run, with their constants; those that speak of secrets end there")
 }
 
 // session makes the options that all sessions share.

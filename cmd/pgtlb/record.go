@@ -27,7 +27,8 @@ text or, with --json, as one JSON object on the standard output.
 
 With --with-queries the run also holds the texts of queries, which "pgtlb report
 --with-queries" lists and "pgtlb replay" shows. Constants are in them: a run of that
-kind may hold personal data. Texts that speak of passwords are kept without constants.`,
+kind may hold personal data. A text that speaks of passwords, keys or other secrets is
+kept up to there.`,
 		Example: "  pgtlb record -h /run/postgresql -U postgres -T 60\n  pgtlb record -d postgres://dba@db1/app -T 300 --json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

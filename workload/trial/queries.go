@@ -22,7 +22,7 @@ type QueriesSeen struct {
 type QuerySeen struct {
 	Text string `json:"text"`
 	// Cut tells that the text is not whole: the server keeps no more of it than
-	// track_activity_query_size, or the rest may be a constant.
+	// track_activity_query_size, or the rest may be a constant or a secret.
 	Cut bool `json:"cut,omitempty"`
 	// Seen counts samples × sessions that had it, Running those that were running it.
 	Seen     int `json:"seen"`
@@ -56,12 +56,12 @@ func queriesOf(run *Run, frames []probes.Frame) QueriesSeen {
 	for i := from; i < to; i++ {
 		for j := range frames[i].Backends {
 			b := &frames[i].Backends[j]
-			if b.Query == "" || b.Own || b.Role == parallelWorker {
+			if b.Query == "" || b.Own || b.Role == probes.RoleParallelWorker {
 				continue
 			}
 			s, ok := known[b.Query]
 			if !ok {
-				s = normalized(b.Query)
+				s = normalized(b.Query, false)
 				known[b.Query] = s
 			}
 			if texts[s.key] == nil {
@@ -79,10 +79,6 @@ func queriesOf(run *Run, frames []probes.Frame) QueriesSeen {
 	out.Note = out.leaveOut()
 	return out
 }
-
-// parallelWorker is the role of processes whose query is that of another, which
-// counts.
-const parallelWorker = "parallel worker"
 
 // leaveOut keeps the first texts, and says what a reader must know of the list.
 func (q *QueriesSeen) leaveOut() string {

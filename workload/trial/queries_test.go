@@ -33,7 +33,7 @@ func asking(queries bool) builder {
 		own := session(204, probes.AppName, "active", "SELECT pg_stat_get_activity(0)")
 		own.Own = true
 		worker := session(205, "shop", "active", shop.Query)
-		worker.Role = parallelWorker
+		worker.Role = probes.RoleParallelWorker
 		return []probes.Backend{shop, other, load, own, worker}
 	}
 	return b
@@ -58,7 +58,7 @@ func TestRecordingHoldsQueriesOnRequest(t *testing.T) {
 		for j, got := range run.Samples[i].Batches[1].Backends {
 			q := want[i].Batches[1].Backends[j].Query
 			if strings.Contains(q, "hunter2") {
-				q = "ALTER ROLE app PASSWORD $1"
+				q = "ALTER ROLE app PASSWORD…"
 			}
 			if got.Query != q {
 				t.Errorf("sample %d: %q was recorded as %q", i, q, got.Query)
@@ -162,7 +162,7 @@ func TestQueriesSeen(t *testing.T) {
 	if load.Seen != 10 || load.Running != 10 || load.Backends != 1 || !load.Load || math.Abs(*load.FaultsPerSecond-50) > 1e-9 {
 		t.Errorf("the load's %+v", load)
 	}
-	if role.Text != "ALTER ROLE app PASSWORD $1" || role.Seen != 1 {
+	if role.Text != "ALTER ROLE app PASSWORD…" || role.Seen != 1 {
 		t.Errorf("a change of a password %+v", role)
 	}
 	run.Samples = run.Samples[:lead+1]

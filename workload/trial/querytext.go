@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -21,13 +20,16 @@ type statement struct {
 // cut tells whether there was more of the text.
 func (s statement) cut() bool { return strings.HasSuffix(s.text, probes.CutMark) }
 
-// normalized takes the constants out of a query text: numbers, and whatever stands
-// in quotes. What a person may have meant as a password is taken out too where it
-// stands without quotes. Comments are left out, and several constants in a list, or
-// rows of constants, stand as the first of them.
-func normalized(query string) statement {
+// normalized takes the constants out of a query text: numbers, and whatever stands in
+// single or dollar quotes. Comments are left out, and several constants in a list, or
+// rows of constants, stand as the first of them. A text that speaks of secrets ends as
+// openTo says.
+func normalized(query string, secret bool) statement {
 	query, cut := strings.CutSuffix(query, probes.CutMark)
-	pieces := squashed(joined(withoutBareSecrets(sqlPieces(query))))
+	if n := openTo(query, secret); n >= 0 {
+		query, cut = query[:n], cut || n < len(query)
+	}
+	pieces := squashed(joined(certain(sqlPieces(query))))
 	for len(pieces) > 0 && pieces[len(pieces)-1].is(";") {
 		pieces = pieces[:len(pieces)-1]
 	}
@@ -167,87 +169,69 @@ func constantList(pieces []sqlPiece, at int) (first, end int) {
 	return 0, 0
 }
 
-// withoutBareSecrets takes out what stands for a password, and is not in single
-// quotes as it should be: a statement that failed is listed like any other.
-func withoutBareSecrets(pieces []sqlPiece) []sqlPiece {
-	pieces = slices.Clone(pieces)
-	var verb, object sqlPiece // of the statement: ALTER, ROLE
+// openTo is how much anybody may read of a text that speaks of secrets; −1 where it does
+// not. secret says that it does, where the word is in a part that is not there any more.
+// The word may stay, if nothing before it can be or begin a constant. Behind it nothing
+// is certain: what is a password there may stand in the wrong quotes, or in none.
+func openTo(query string, secret bool) int {
+	at, end := probes.SecretWord(query)
+	if at < 0 {
+		if !secret {
+			return -1
+		}
+		at, end = len(query), len(query)
+	}
+	if n := strings.IndexAny(query, "'\"`‘’‚‛“”„‟«»$0123456789"); n >= 0 && n < at {
+		return n
+	}
+	return end
+}
+
+// certain leaves out what may be the inside of a constant, because a quote was not
+// doubled: 'O'Brien'. Then another constant lacks its end, or something stands at a
+// quote that does not belong there. It cannot be told which quote is the wrong one, so
+// all is hidden from the first constant in quotes on.
+func certain(pieces []sqlPiece) []sqlPiece {
+	first := -1 // constant in quotes
 	for i := range pieces {
-		p := &pieces[i]
-		switch {
-		case p.is(";"):
-			verb, object = sqlPiece{}, sqlPiece{}
-			continue
-		case p.kind == sqlIdentifier && (strings.Contains(p.text, "=") || strings.Contains(p.text, "://")):
-			p.kind = sqlLiteral // a connection string in the wrong quotes
-			continue
-		case p.kind == sqlWord && verb.text == "":
-			verb = *p
-		case p.kind == sqlWord && object.text == "":
-			object = *p
+		p, from := &pieces[i], i
+		doubt := p.kind == sqlHidden
+		if i > 0 && !p.space && !fits(&pieces[i-1], p) {
+			doubt, from = true, i-1
 		}
-		if p.is("identified") {
-			return hiddenFrom(pieces, i+1)
+		if first < 0 && (doubt || p.kind == sqlLiteral) {
+			first = from
 		}
-		if p.kind != sqlWord && p.kind != sqlIdentifier || !isSecretName(p.text) {
-			continue
-		}
-		value := i + 1
-		for value < len(pieces) && (pieces[value].is("=") || pieces[value].is(":") || pieces[value].is(">") || pieces[value].is("to")) {
-			value++
-		}
-		if value >= len(pieces) || pieces[value].kind != sqlWord && pieces[value].kind != sqlIdentifier && pieces[value].kind != sqlNumber {
-			continue
-		}
-		changes := verb.is("create") || verb.is("alter") || verb.is("set")
-		switch next := &pieces[value]; {
-		case value == i+1 && !(changes && ofRoles(&object)): // a column, or a table of that name
-		case next.is("null"):
-		case changes:
-			return hiddenFrom(pieces, value)
-		case value+1 < len(pieces) && (pieces[value+1].is("(") || pieces[value+1].is(".")): // computed from something else
-		default:
-			next.kind = sqlLiteral
+		if doubt {
+			return append(pieces[:first:first], sqlPiece{kind: sqlHidden, space: true})
 		}
 	}
 	return pieces
 }
 
-// ofRoles tells whether a statement about this has passwords among its options.
-func ofRoles(object *sqlPiece) bool {
-	return slices.ContainsFunc([]string{"role", "user", "group", "server", "foreign", "subscription"}, object.is)
+// fits tells whether two pieces stand together without a space in a text as people
+// write them, if one of them is in quotes.
+func fits(left, right *sqlPiece) bool {
+	quoted := left.kind == sqlLiteral || left.kind == sqlIdentifier || right.kind == sqlLiteral || right.kind == sqlIdentifier
+	switch {
+	case !quoted:
+		return true
+	case left.kind != sqlSymbol && right.kind != sqlSymbol:
+		return false
+	case left.kind == sqlLiteral:
+		return strings.Contains(")]},;:|=<>-", right.text)
+	case right.kind == sqlLiteral:
+		return strings.Contains("([{,;=<>|:~-+?", left.text)
+	}
+	return true
 }
 
-// hiddenFrom hides all from a piece on.
-func hiddenFrom(pieces []sqlPiece, at int) []sqlPiece {
-	return append(pieces[:at:at], sqlPiece{kind: sqlHidden, space: true})
-}
-
-// isSecretName tells whether a name is that of a secret.
-func isSecretName(name string) bool {
-	return probes.IsSecret(name, "") || strings.Contains(strings.ToLower(name), "pwd")
-}
-
-// recordedQuery is a query text as a run keeps it: a text that speaks of passwords,
-// keys or connections without its constants, any other as it is.
-func recordedQuery(query string) string {
-	if query == "" || !speaksOfSecrets(strings.ToLower(query)) {
+// recordedQuery is a query text as a run keeps it: one that speaks of secrets as far as
+// openTo says; one that is not whole, and so may speak of them, without its constants;
+// any other as it is.
+func recordedQuery(query string, secret bool) string {
+	if openTo(query, secret) < 0 && !strings.HasSuffix(query, probes.CutMark) {
 		return query
 	}
-	return normalized(query).text
-}
-
-// speaksOfSecrets tells whether a text in small letters may have a secret among its
-// constants. In doubt it says so: all that is lost then are constants.
-func speaksOfSecrets(query string) bool {
-	has := func(part string) bool { return strings.Contains(query, part) }
-	switch {
-	case probes.IsSecret(query, query), isSecretName(query):
-		return true
-	case has("copy") && has("program"), has("options") && (has("server") || has("foreign")):
-		return true
-	}
-	// Functions of pgcrypto and statements that take connection strings; what those
-	// of other databases write where PostgreSQL has PASSWORD.
-	return slices.ContainsFunc([]string{"passw", "crypt", "hmac", "digest", "pgp_", "md5", "sha256", "bearer ", "dblink", "subscription", "mapping", "identified"}, has)
+	return normalized(query, secret).text
 }

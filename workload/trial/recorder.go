@@ -58,7 +58,13 @@ type Recorder struct {
 	span    span
 	buf     []byte
 	// queries are what became of the texts of the last minutes; see query.
-	queries map[string]string
+	queries map[judged]string
+}
+
+// judged is a text, and what the probe that saw all of it says of secrets in it.
+type judged struct {
+	text   string
+	secret bool
 }
 
 // Create makes a new run file in dir, which it makes too (0700) where it is
@@ -126,7 +132,7 @@ func (r *Recorder) Name() string { return r.meta.Name }
 func (r *Recorder) Path() string { return r.path }
 
 // Append writes one sample; queries are kept where the header says so, without
-// passwords, and are left out elsewhere. The first write that
+// secrets, and are left out elsewhere. The first write that
 // fails stops the recording: the file is cut back to its last whole line, the
 // error is returned once, and what comes later is only counted.
 func (r *Recorder) Append(s *probes.Sample) error {
@@ -220,14 +226,15 @@ func (r *Recorder) cutBack() error {
 }
 
 // query is a text as it is recorded. Most come second after second.
-func (r *Recorder) query(text string) string {
-	kept, known := r.queries[text]
+func (r *Recorder) query(b *probes.Backend) string {
+	q := judged{b.Query, b.QuerySecret}
+	kept, known := r.queries[q]
 	if !known {
 		if r.queries == nil || len(r.queries) >= mostTexts {
-			r.queries = map[string]string{}
+			r.queries = map[judged]string{}
 		}
-		kept = recordedQuery(text)
-		r.queries[text] = kept
+		kept = recordedQuery(q.text, q.secret)
+		r.queries[q] = kept
 	}
 	return kept
 }
@@ -235,11 +242,11 @@ func (r *Recorder) query(text string) string {
 // withoutQueries copies a sample without the text of queries, which may hold
 // passwords and personal data.
 func withoutQueries(s *probes.Sample) *probes.Sample {
-	return withQueries(s, func(string) string { return "" })
+	return withQueries(s, func(*probes.Backend) string { return "" })
 }
 
 // withQueries copies a sample with other texts of queries.
-func withQueries(s *probes.Sample, text func(string) string) *probes.Sample {
+func withQueries(s *probes.Sample, text func(*probes.Backend) string) *probes.Sample {
 	c := *s
 	c.Batches = slices.Clone(s.Batches)
 	for i, b := range c.Batches {
@@ -248,7 +255,8 @@ func withQueries(s *probes.Sample, text func(string) string) *probes.Sample {
 		}
 		c.Batches[i].Backends = slices.Clone(b.Backends)
 		for j := range c.Batches[i].Backends {
-			c.Batches[i].Backends[j].Query = text(c.Batches[i].Backends[j].Query)
+			row := &c.Batches[i].Backends[j]
+			row.Query, row.QuerySecret = text(row), false
 		}
 	}
 	return &c

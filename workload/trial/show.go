@@ -116,7 +116,7 @@ func (sh Shown) WriteText(w io.Writer) error {
 		line("samples", probes.Number(float64(sh.Samples)))
 	}
 	if sh.Meta.Queries {
-		line("query texts", "held, with their constants: it was recorded with --with-queries; texts that speak of passwords are without")
+		line("query texts", "held, with their constants: it was recorded with --with-queries; those that speak of secrets end there")
 	}
 	if sh.Looks > 0 {
 		line("looks at the background", probes.Number(float64(sh.Looks)))

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -37,10 +38,11 @@ func (p *sqlPiece) is(text string) bool {
 	return p.kind == sqlSymbol && p.text == text || p.kind == sqlWord && strings.EqualFold(p.text, text)
 }
 
-// sqlPieces takes an SQL text apart by PostgreSQL's rules. Any text has pieces, and
-// no part of a quoted constant is ever outside of a literal or of what is hidden. That
-// is why a quote behind a backslash hides the rest: whether it ends the constant
-// depends on the letter before it and on standard_conforming_strings.
+// sqlPieces takes an SQL text apart by PostgreSQL's rules. Any text has pieces. A quote
+// behind a backslash hides the rest, since whether it ends the constant depends on the
+// letter before it and on standard_conforming_strings. So does a word that may have been
+// meant as something else. Where a person forgot to double a quote, constants are
+// outside of literals: see certain.
 func sqlPieces(s string) []sqlPiece {
 	var out []sqlPiece
 	space := false
@@ -63,7 +65,7 @@ func sqlPieces(s string) []sqlPiece {
 		case c == '"':
 			n, kind = sqlQuoted(s, '"'), sqlIdentifier
 		case c == '$' && len(s) > 1 && isDigit(s[1]):
-			n, kind = 1+sqlRun(s[1:], isSQLWord), sqlParameter
+			n, kind = 1+sqlRun(s[1:], isSQLName), sqlParameter
 		case c == '$':
 			if n, kind = sqlDollar(s), sqlLiteral; n < 0 { // no quote: a character like others
 				n, kind = 1, sqlSymbol
@@ -72,7 +74,9 @@ func sqlPieces(s string) []sqlPiece {
 			n, kind = sqlDigits(s), sqlNumber
 		case startsSQLWord(c):
 			n, kind = sqlRun(s, isSQLWord), sqlWord
-			if n < len(s) && sqlPrefix(s[:n], s[n:]) {
+			if !isSQLPlain(s[:n]) {
+				n = 0
+			} else if n < len(s) && sqlPrefix(s[:n], s[n:]) {
 				at := strings.IndexAny(s[n:], `'"`) + n
 				n, kind = sqlQuoted(s[at:], s[at]), sqlLiteral
 				if s[at] == '"' {
@@ -128,7 +132,7 @@ func sqlPrefix(word, rest string) bool {
 func sqlDollar(s string) int {
 	tag := 1
 	if tag < len(s) && startsSQLWord(s[tag]) {
-		tag += sqlRun(s[tag:], func(c byte) bool { return isSQLWord(c) && c != '$' })
+		tag += sqlRun(s[tag:], isSQLName)
 	}
 	if tag >= len(s) || s[tag] != '$' {
 		return -1
@@ -175,7 +179,7 @@ func sqlDigits(s string) int {
 	hex := len(s) > 1 && (s[1] == 'x' || s[1] == 'X')
 	return sqlRunAt(s, func(i int) bool {
 		sign := (s[i] == '+' || s[i] == '-') && !hex && i > 0 && (s[i-1] == 'e' || s[i-1] == 'E') && i+1 < len(s) && isDigit(s[i+1])
-		return s[i] == '.' || isSQLWord(s[i]) || sign
+		return s[i] == '.' || isSQLName(s[i]) || sign
 	})
 }
 
@@ -201,4 +205,16 @@ func startsSQLWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c >= utf8.RuneSelf
 }
 
-func isSQLWord(c byte) bool { return startsSQLWord(c) || isDigit(c) || c == '$' }
+// isSQLName tells whether a character goes on with a name, a number or the tag of a
+// dollar quote.
+func isSQLName(c byte) bool { return startsSQLWord(c) || isDigit(c) }
+
+func isSQLWord(c byte) bool { return isSQLName(c) || c == '$' }
+
+// isSQLPlain tells whether a word is one for a person too: PostgreSQL also takes dollar
+// quotes that touch a name, quotes of typography and odd spaces as parts of names.
+func isSQLPlain(word string) bool {
+	return strings.Count(word, "$") <= 1 && !strings.ContainsFunc(word, func(r rune) bool {
+		return r >= utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsNumber(r)
+	})
+}

@@ -36,6 +36,9 @@ func (x *stand) arguments() []string {
 	if w.Rate > 0 {
 		args = append(args, "-R", plainNumber(w.Rate))
 	}
+	if x.s.o.Queries {
+		args = append(args, "--with-queries")
+	}
 	for flag, value := range map[string]string{"--background-cmd": x.o.Background, "--restart-cmd": x.o.RestartCmd} {
 		if value != "" {
 			args = append(args, flag, value)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"pgtlb/probes"
+	"pgtlb/workload"
 	"pgtlb/workload/experiment"
 	"pgtlb/workload/lab"
 )
@@ -64,6 +66,24 @@ func TestNothingIsPutBackWhileAStepRuns(t *testing.T) {
 	x.changed = false
 	if err := x.putBack(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestGoingOnRecordsTheSame: what the session was told for its runs holds for those of
+// an experiment that is gone on with.
+func TestGoingOnRecordsTheSame(t *testing.T) {
+	sc, err := workload.Find("point-select")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := workload.Load{Scenario: sc, Clients: 2, Duration: time.Second}
+	x := &stand{s: &Session{o: Options{Mode: InLab}}, o: quickExperiment("work_mem", "4MB", "8MB"), load: &load{first: w, what: w}}
+	if args := x.arguments(); len(args) == 0 || slices.Contains(args, "--with-queries") {
+		t.Errorf("a session that keeps no texts: %q", args)
+	}
+	x.s.o.Queries = true
+	if args := x.arguments(); !slices.Contains(args, "--with-queries") {
+		t.Errorf("a session that keeps texts: %q", args)
 	}
 }
 
