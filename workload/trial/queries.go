@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"pgtlb/probes"
 )
@@ -114,7 +113,7 @@ type queryCount struct {
 func (c *queryCount) add(b *probes.BackendRow) {
 	c.Seen++
 	c.backends[identOf(&b.Backend)] = true
-	c.Load = c.Load && strings.HasPrefix(b.App, probes.AppName+" ")
+	c.Load = c.Load && b.OfLoad()
 	if b.Mem != nil && (c.PageTablesKB == nil || *c.PageTablesKB < b.Mem.PageTables) {
 		c.PageTablesKB = &b.Mem.PageTables
 	}
