@@ -133,6 +133,9 @@ func (x *experimentScreen) gateKey(m *Model, e *trial.ExperimentState, k string)
 // enough is how many pairs the wished effect takes, as far as so many are made without
 // a person naming the number; 0 where it is not known.
 func enough(g *experiment.Gate) int {
+	if g.Hidden { // no number is
+		return 0
+	}
 	return min(g.Pairs, max(g.Planned, experiment.AutoPairs))
 }
 

@@ -72,7 +72,7 @@ func readForm(f []formField) (trial.ExperimentOptions, error) {
 	var o trial.ExperimentOptions
 	var errs []error
 	number := func(i int, least, most float64) float64 {
-		v, err := strconv.ParseFloat(strings.TrimSpace(f[i].value), 64)
+		v, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(f[i].value), f[i].unit)), 64)
 		if err != nil || !(v >= least && v <= most) {
 			errs = append(errs, fmt.Errorf("%s: write a number from %g to %g", f[i].name, least, most))
 		}

@@ -12,6 +12,7 @@ func Commit() Scenario {
 			"commits share a flush, not the CPU. With synchronous_commit = off the wait is gone and at a crash the last transactions " +
 			"(up to three times wal_writer_delay) may be lost; repeat the load with it and compare. Page size hardly matters here.",
 		Clients: 8,
+		Flushes: true,
 		Params: []Param{
 			{Name: "accounts", Default: 100_000, Min: 1, Max: 10_000_000, Meaning: "rows to choose from; few make clients wait for each other's row locks"},
 		},

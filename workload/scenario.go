@@ -17,6 +17,9 @@ type Scenario struct {
 	Summary string // one line: what it does
 	Shows   string // what it should show, and why
 	Clients int    // default number of clients
+	// Flushes tells that the flush of the WAL is what the scenario shows: without it, as
+	// in a lab that nobody tells otherwise, there is nothing to see.
+	Flushes bool
 	Params  []Param
 	// Data is what the scenario works on, made in this order. v is complete, as
 	// from Resolve. A nil Data needs none.

@@ -103,7 +103,7 @@ func TestCompareAnExperiment(t *testing.T) {
 	if r := box.run("report", "march"); r.code != exitDone || !strings.Contains(r.out, "# 2MB against 4kB: experiment march") || !strings.Contains(r.out, "pgtlb compare march") {
 		t.Errorf("report: exit code %d: %s%s", r.code, r.out, r.err)
 	}
-	if r := box.run("compare", "--by", "hour", "pages-*"); r.code != exitUsage || !strings.Contains(r.err, "all that was recorded is of") {
+	if r := box.run("compare", "--by", "hour", "pages-*"); r.code != exitUsage || !strings.Contains(r.err, "nobody entered when they were measured (created): pages-01-4kB") {
 		t.Errorf("by hour: exit code %d: %s", r.code, r.err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"pgtlb/probes"
 	"pgtlb/workload"
 	"pgtlb/workload/experiment"
+	"pgtlb/workload/lab"
 	"pgtlb/workload/script"
 	"pgtlb/workload/trial"
 	"pgtlb/workload/verdict"
@@ -229,6 +230,7 @@ func (a *app) experimented(ctx context.Context, e *experimentFlags, args []strin
 	if o.WarmUp, err = e.load.warmUp(); err != nil {
 		return err
 	}
+	e.lab.flush = lab.AboutFlush(o.Plan.Factor)
 	so, err := a.experimentSession(ctx, e, args)
 	if err != nil {
 		return err
@@ -326,6 +328,9 @@ func (a *app) resumed(ctx context.Context, now *experimentFlags, args []string) 
 	}
 	if args, err = e.takeOver(now, args, cmd.Flags().Args()); err != nil {
 		return fmt.Errorf("--resume %s: %w", j.Plan.Name, err)
+	}
+	if !e.inLab && !now.lab.yes { // a yes of then is none to what a restart cuts off now
+		e.lab.yes = false
 	}
 	j.Plan.RepeatFailed = e.repeatFailed
 	if under, _ := j.UnderWay(); under {

@@ -400,7 +400,11 @@ func TestExperimentOnAServerOfOthers(t *testing.T) {
 		if err := os.WriteFile(file, whole, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got = o.run("experiment", "--resume", "last"); got.code != exitDone {
+		// The yes of then is none to what a restart cuts off now.
+		if got = o.run("experiment", "--resume", "last"); got.code != exitUsage || !strings.Contains(got.err, "-y answers yes") || o.auto() != before {
+			t.Fatalf("exit code %d\n%s%s", got.code, got.err, got.out)
+		}
+		if got = o.run("experiment", "--resume", "last", "-y"); got.code != exitDone {
 			t.Fatalf("exit code %d\n%s%s", got.code, got.err, got.out)
 		}
 		o.check(4)

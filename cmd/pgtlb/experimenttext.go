@@ -134,7 +134,7 @@ func gateLines(g *experiment.Gate) []string {
 	case g.Pairs > 0:
 		lines = append(lines, fmt.Sprintf("a difference of %.3g %% takes about %s with that spread (%d planned), %s; %s", 100*g.Detect, probes.Plural(g.Pairs, "pair"), g.Planned, probes.About(time.Duration(g.Pairs)*g.Block), cautiousText(g)))
 	}
-	return append(lines, fmt.Sprintf("the %s that are planned take %s", probes.Plural(g.Planned, "pair"), probes.About(time.Duration(g.Planned)*g.Block)))
+	return append(lines, fmt.Sprintf("as planned, %s: %s", probes.Plural(g.Planned, "pair"), probes.About(time.Duration(g.Planned)*g.Block)))
 }
 
 // cautiousText says what it takes where the identical runs lie close by chance.

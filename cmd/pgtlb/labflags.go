@@ -30,6 +30,7 @@ type labFlags struct {
 	seed          int64
 	yes           bool
 	scope         string
+	flush bool // no flag: what is measured is about the flush of the WAL
 }
 
 func (l *labFlags) addFlags(cmd *cobra.Command) {
@@ -207,6 +208,10 @@ func (a *app) labSession(ctx context.Context, l *labFlags, lf *loadFlags, load f
 		if first, err = load(&o); err != nil {
 			return trial.Options{}, err
 		}
+	}
+	if first.Scenario.Flushes || l.flush {
+		o.Cluster.Settings = lab.Durable(o.Cluster.Settings)
+		_, _ = fmt.Fprintln(a.err, "commits wait for the disk in this lab: that is what is asked about (fsync, synchronous_commit and full_page_writes are on unless set otherwise)")
 	}
 	scope, err := probes.ParsePerfScope(l.scope)
 	if err != nil {

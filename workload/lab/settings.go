@@ -33,6 +33,25 @@ func DefaultSettings() []Setting {
 	}
 }
 
+// Durable gives settings of a lab in which commits wait for the disk, which those of
+// DefaultSettings do not; what is set already stays.
+func Durable(settings map[string]string) map[string]string {
+	out := map[string]string{"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
+	for name, value := range settings {
+		out[strings.ToLower(name)] = value
+	}
+	return out
+}
+
+// AboutFlush tells of settings whose effect is on the flush of the WAL.
+func AboutFlush(setting string) bool {
+	switch setting {
+	case "fsync", "synchronous_commit", "full_page_writes", "wal_sync_method", "commit_delay", "commit_siblings", "wal_writer_delay", "wal_writer_flush_after":
+		return true
+	}
+	return false
+}
+
 // own are the settings that keep a lab private; --set may not change them.
 var ownSettings = map[string]bool{
 	"listen_addresses": true, "unix_socket_directories": true, "unix_socket_permissions": true, "unix_socket_group": true,

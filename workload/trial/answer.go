@@ -134,6 +134,7 @@ func (q question) decide(r *Row, base, cand []float64) {
 	}
 	q.words(r, o, middle, ratio)
 	q.verdict(r, o)
+	r.InsideNoiseFloor = known && o.Inside(rule)
 	r.clear = len(q.identical) >= verdict.FloorRuns && o.Clear(rule)
 	if zeros && o.N > 1 && !q.metric.Percent() {
 		r.note("some runs have 0, which has no ratio: decided by the differences")
@@ -168,14 +169,23 @@ func (q question) points(r *Row, o verdict.Outcome, middle float64) {
 }
 
 // words write the difference and its interval. The centre is laid on the base's
-// median, so that factors and percent read as those of two figures do.
+// median, so that factors and percent read as those of two figures do; where there is no
+// ratio the difference is written as the amount that it is.
 func (q question) words(r *Row, o verdict.Outcome, middle float64, ratio bool) {
+	single := len(q.base) == 1 && len(q.cand) == 1
+	if !ratio && !single && !q.metric.Percent() {
+		r.Difference = amount(q.metric, o.Difference.Center)
+		if o.Difference.Finite() {
+			r.Interval = amount(q.metric, o.Difference.Lo) + " … " + amount(q.metric, o.Difference.Hi)
+		}
+		return
+	}
 	i, on := o.Difference, func(v float64) float64 { return middle + v }
 	if ratio {
 		i, on = o.Ratio, func(v float64) float64 { return middle * v }
 	}
 	center := on(i.Center)
-	if len(q.base) == 1 && len(q.cand) == 1 {
+	if single {
 		center = q.cand[0].Value // itself, not by way of logarithms
 	}
 	_, r.Difference = differenceText(q.metric, middle, center)
@@ -185,6 +195,17 @@ func (q question) words(r *Row, o verdict.Outcome, middle float64, ratio bool) {
 		hi, _ := differenceText(q.metric, middle, on(i.Hi))
 		r.Interval = lo + " … " + hi
 	}
+}
+
+// amount writes a difference in the metric's own unit: "−109/s", "+264 MB".
+func amount(m probes.Metric, v float64) string {
+	switch {
+	case v > 0:
+		return "+" + Level(m, v)
+	case v < 0:
+		return probes.Minus + Level(m, -v)
+	}
+	return "equal"
 }
 
 // verdict draws the conclusion and says in the note what a reader must know.
@@ -207,7 +228,7 @@ func (q question) verdict(r *Row, o verdict.Outcome) {
 		r.Verdict = worse
 	case verdict.Unclear:
 		r.Verdict = Unclear
-		r.InsideNoiseFloor = o.InsideFloor
+		r.heldBack = o.InsideFloor
 		if o.InsideFloor {
 			r.note(fmt.Sprintf("%s was seen (p %s), inside the noise floor of %s: not a result", brief(r.Difference), PText(o.P), q.floorText(r)))
 		}

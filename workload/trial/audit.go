@@ -98,7 +98,7 @@ func littlePair(base, cand Arm) []AuditLine {
 	}
 	expected, seen := 100*(bt.Value/ct.Value-1), 100*(cl.Value/bl.Value-1)
 	a := AuditLine{OK: math.Abs(expected-seen) <= auditLimit, Text: fmt.Sprintf(
-		"Little's law: TPS %s %% with as many clients means mean latency %s %%; measured %s %%", signed(100*(ct.Value/bt.Value-1), 2), signed(expected, 2), signed(seen, 2))}
+		"Little's law: TPS from %s to %s, %s %%, with as many clients means mean latency %s %%; measured %s %%", probes.Number(bt.Value), probes.Number(ct.Value), signed(100*(ct.Value/bt.Value-1), 2), signed(expected, 2), signed(seen, 2))}
 	if !a.OK {
 		a.Text += ": the clients were not equally busy, or the two were not measured over the same time"
 	}

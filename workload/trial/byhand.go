@@ -150,9 +150,9 @@ func (f ByHandForm) check() error {
 	case f.Scenario == "":
 		return errors.New("scenario is missing: what the load was, e.g. point-select")
 	case f.Clients < 1:
-		return errors.New("clients is missing: how many there were, at least 1")
+		return fmt.Errorf("clients is missing or not at least 1 (%d): how many there were", f.Clients)
 	case !(f.LoadS > 0):
-		return errors.New("load_s is missing: how long the load ran in seconds")
+		return fmt.Errorf("load_s is missing or not above 0 (%g): how long the load ran in seconds", f.LoadS)
 	case f.CounterWindowS < 0:
 		return errors.New("counter_window_s is negative; it is the seconds that the counters' totals cover")
 	case len(f.Metrics) == 0:

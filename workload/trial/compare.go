@@ -120,8 +120,9 @@ type Row struct {
 	PAdjusted *float64 `json:"p_adjusted"`
 	N         int      `json:"n"` // pairs, or runs of the smaller arm
 	// NoiseFloorPct is what identical runs differed by, (most − least) / median.
-	NoiseFloorPct    *float64 `json:"noise_floor_pct"`
-	InsideNoiseFloor bool     `json:"inside_noise_floor"`
+	NoiseFloorPct *float64 `json:"noise_floor_pct"`
+	// InsideNoiseFloor tells of a difference that is at most the noise floor, whatever its p.
+	InsideNoiseFloor bool `json:"inside_noise_floor"`
 	// DetectablePct is the difference that 80 of 100 further comparisons of as many
 	// runs would find under the same rule, noise floor included. Of the primary metric
 	// with several candidates the rule is the first step of Holm's method for all of
@@ -133,6 +134,7 @@ type Row struct {
 	// floor that this does not matter (verdict.Outcome.Clear).
 	Hint       bool   `json:"hint"`
 	clear      bool   // see verdict.Outcome.Clear
+	heldBack   bool   // significant alone, and inside the noise floor
 	unlike     bool   // the sides do not cover the same thing
 	Note       string `json:"note"`
 	Difference string `json:"difference"`         // in words: "+7.93 %", "÷27 (27 times fewer)"

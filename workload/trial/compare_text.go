@@ -74,9 +74,9 @@ func (c *Comparison) Design(cand string) string {
 		if r.CandName != cand || !r.Primary || r.SmallestP == nil {
 			continue
 		}
-		how := runsText(r.N, c.Paired)
+		how := c.howMany(r)
 		if !c.Paired && r.N > 1 {
-			how = fmt.Sprintf("%d and %d runs, not paired", c.runs(c.Arms[0].Name), c.runs(cand))
+			how += ", not paired"
 		}
 		text := how + ": the smallest p that they can give is " + PText(*r.SmallestP)
 		if r.NoiseFloorPct != nil {
@@ -86,6 +86,15 @@ func (c *Comparison) Design(cand string) string {
 		return text + c.secondary(cand, r.Title)
 	}
 	return ""
+}
+
+// howMany says how many runs a row rests on.
+func (c *Comparison) howMany(r Row) string {
+	b, d := c.runs(c.Arms[0].Name), c.runs(r.CandName)
+	if c.Paired || b == d {
+		return runsText(r.N, c.Paired)
+	}
+	return fmt.Sprintf("%d and %d runs", b, d)
 }
 
 // secondary says how the verdicts on metrics that were not asked about are to be
@@ -134,7 +143,7 @@ func (c *Comparison) Notes(cand string, all bool) []string {
 	titles := map[string][]string{}
 	var order, unclear []string
 	for _, r := range c.rowsOf(cand, all) {
-		if r.Verdict == Unclear && !r.InsideNoiseFloor && r.DetectablePct != nil {
+		if r.Verdict == Unclear && !r.heldBack && r.DetectablePct != nil {
 			unclear = append(unclear, r.Title+" "+detectableText(*r.DetectablePct))
 		}
 		if r.Note == "" {

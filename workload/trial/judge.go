@@ -74,7 +74,7 @@ func (c *Comparison) clause(r Row) string {
 			figures = append(figures, fmt.Sprintf("%s adjusted for %d candidates", PText(*r.PAdjusted), n))
 		}
 	}
-	figures = append(figures, runsText(r.N, c.Paired))
+	figures = append(figures, c.howMany(r))
 	how := " (" + strings.Join(figures, ", ") + ")"
 	switch r.Verdict {
 	case Better, Worse:
@@ -90,7 +90,7 @@ func (c *Comparison) clause(r Row) string {
 	}
 	text := "Undecided: " + who + ", " + seen + how
 	switch {
-	case r.InsideNoiseFloor && r.NoiseFloorPct != nil:
+	case r.heldBack && r.NoiseFloorPct != nil:
 		text += fmt.Sprintf("; identical runs differ by %s %%, so this is not a result", probes.Number(*r.NoiseFloorPct))
 	case r.DetectablePct != nil:
 		text += fmt.Sprintf("; a difference of %s would have been seen in 80 of 100 such comparisons", detectableText(*r.DetectablePct))

@@ -62,16 +62,18 @@ func TestVerdictsHoldForAllCandidates(t *testing.T) {
 	}
 }
 
-// An interval that begins below 0 is not written as "from 5".
-func TestIntervalBelowZeroIsNotWritten(t *testing.T) {
+// Where runs have 0 there is no ratio: difference and interval are the amounts that they
+// are, and no share of the base. Of the 36 differences 19 are below 0, the 18th and the
+// 19th are 1/30 and 0.5/30.
+func TestDifferencesOfRunsWithZeroAreAmounts(t *testing.T) {
 	var base, cand ArmRuns
 	base.Name, cand.Name = "a", "b"
 	for i, v := range []float64{0, 1, 20, 0, 2, 30} {
 		base.Runs = append(base.Runs, handRun("a"+string(rune('0'+i)), map[string]float64{probes.TPS: 100, probes.PageFaultsMajor: v}))
 		cand.Runs = append(cand.Runs, handRun("b"+string(rune('0'+i)), map[string]float64{probes.TPS: 100, probes.PageFaultsMajor: v / 2}))
 	}
-	if r := rowOf(t, mustCompare(t, base, cand), probes.PageFaultsMajor); r.Interval != "" {
-		t.Error(r.Interval)
+	if r := rowOf(t, mustCompare(t, base, cand), probes.PageFaultsMajor); r.Interval != "−0.667/s … +0.333/s" || r.Difference != "−0.025/s" {
+		t.Errorf("%s, %s", r.Difference, r.Interval)
 	}
 }
 

@@ -72,6 +72,10 @@ type Plan struct {
 // that of two is 1.128 (the constants d2 of quality control).
 const rangeOfSix = 2.534
 
+// floorAt is the noise floor to be expected at a standard deviation of the logarithms:
+// most - least in units of the median, with the range to both sides of it alike.
+func floorAt(deviation float64) float64 { return 2 * math.Sinh(rangeOfSix*deviation/2) }
+
 // mostPairs is how many pairs are looked at.
 const mostPairs = 1000
 
@@ -85,7 +89,7 @@ func PairsFor(effect float64, identical []float64, rule Rule) (p Plan, ok bool) 
 	}
 	seen, freedom := deviation(d), len(d)-1
 	likely := seen / unbiased(len(d))
-	p.Floor = math.Expm1(rangeOfSix * likely)
+	p.Floor = floorAt(likely)
 	p.Pairs, p.Hidden = pairsAt(effect, likely, rule)
 	wide := seen / math.Sqrt(chiQuantile(1-power, freedom)/float64(freedom))
 	if n, hidden := pairsAt(effect, wide, rule); !hidden {
@@ -105,7 +109,7 @@ func pairsAt(effect, deviation float64, rule Rule) (n int, hidden bool) {
 	enough := func(n int) bool {
 		return detectable(pairedDraws(deviation*math.Sqrt2, n, false, rule.Alpha), rule) <= effect
 	}
-	rule.Floor = math.Expm1(rangeOfSix * deviation)
+	rule.Floor = floorAt(deviation)
 	if effect <= rule.Floor || !enough(mostPairs) {
 		hidden, rule.Floor = true, 0
 	}

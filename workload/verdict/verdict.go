@@ -199,6 +199,14 @@ func (o *Outcome) decide(shift Interval, alpha, margin, floor float64) {
 	}
 }
 
+// Inside tells of a difference whose centre is no further from none than the noise floor.
+func (o Outcome) Inside(rule Rule) bool {
+	if o.Ratio != (Interval{}) {
+		return math.Abs(math.Log(o.Ratio.Center)) <= math.Log1p(rule.Floor)
+	}
+	return math.Abs(o.Difference.Center) <= rule.Floor
+}
+
 // clearFloors is how many noise floors a difference must keep from none to be clear.
 const clearFloors = 3
 

@@ -248,7 +248,11 @@ func TestPairsFor(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	// Two runs 1 % apart: six are expected to be 1 % * 2.534/1.128 apart.
-	if p, ok := PairsFor(0.02, []float64{99.5, 100.5}, Usual(0)); !ok || !near(p.Floor, 0.0227, 0.0002) || !p.Hidden {
+	if p, ok := PairsFor(0.02, []float64{99.5, 100.5}, Usual(0)); !ok || !near(p.Floor, 0.0225, 0.0002) || !p.Hidden {
+		t.Errorf("%+v", p)
+	}
+	// A threefold difference: in units of the median 3^(2.246/2) - 3^-(2.246/2).
+	if p, ok := PairsFor(0.02, []float64{100, 300}, Usual(0)); !ok || !near(p.Floor, 3.143, 0.005) {
 		t.Errorf("%+v", p)
 	}
 	if _, ok := PairsFor(0.03, quiet[:1], Usual(0)); ok {
