@@ -30,7 +30,7 @@ type labFlags struct {
 	seed          int64
 	yes           bool
 	scope         string
-	flush bool // no flag: what is measured is about the flush of the WAL
+	flush         bool // no flag: what is measured is about the flush of the WAL
 }
 
 func (l *labFlags) addFlags(cmd *cobra.Command) {
