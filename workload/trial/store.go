@@ -202,6 +202,9 @@ func (s *Store) byPrefix(prefix string) (string, error) {
 	case err != nil:
 		return "", err
 	case name == "":
+		if _, err := experiment.Exact(s.dir, prefix); err == nil {
+			return "", fmt.Errorf("%s is an experiment and no run: pgtlb compare %s and pgtlb report %s take it, pgtlb runs lists its runs", prefix, prefix, prefix)
+		}
 		return "", fmt.Errorf("there is no run named %s in %s", prefix, s.dir)
 	}
 	return s.path(name), nil

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"pgtlb/workload/experiment"
 )
 
 func store(t *testing.T) *Store {
@@ -180,5 +182,23 @@ func TestWhereRunsAreKept(t *testing.T) {
 	err = s.MakeWritable()
 	if err == nil || !strings.HasPrefix(err.Error(), "runs cannot be kept in "+file) || strings.Count(err.Error(), file) != 1 {
 		t.Errorf("store below a file: %v", err)
+	}
+}
+
+// Who names an experiment where a run is meant is told so.
+func TestAnExperimentIsNoRun(t *testing.T) {
+	s := store(t)
+	p := experiment.Plan{Name: "march", Factor: "jit", Values: []string{"on", "off"}, Pairs: 1, Order: experiment.ABBA, Detect: 0.03, Margin: 0.01, Limit: time.Minute}
+	j, err := experiment.Create(s.dir, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close("ended"); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"march": "march is an experiment and no run: pgtlb compare march", "april": "there is no run named april"} {
+		if _, err := s.Resolve(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
