@@ -170,7 +170,7 @@ func (b *benchFlags) checkPlace() error {
 func (b *benchFlags) checkRanges() error {
 	given := b.flags.Changed
 	switch {
-	case b.apdex <= 0:
+	case !(b.apdex > 0): // NaN too
 		return fmt.Errorf("--apdex-t %v: the threshold is a number of milliseconds above 0", b.apdex)
 	case given("jobs") && b.jobs < 1:
 		return fmt.Errorf("--jobs %d: there must be at least 1", b.jobs)

@@ -122,6 +122,7 @@ func TestCompareRefuses(t *testing.T) {
 		{[]string{"point-4kB", "x*"}, "no run is named like x*"},
 		{[]string{"point-4kB", "other"}, "kernel (none) against 6.19"},
 		{[]string{"--margin", "0", "point-4kB", "point-2MB"}, "--margin"},
+		{[]string{"--margin", "NaN", "point-4kB", "point-2MB"}, "--margin"},
 		{[]string{"--by", "moon", "point-4kB", "point-2MB"}, "--by moon"},
 		{nil, "requires at least 1 arg"},
 	} {

@@ -334,7 +334,7 @@ func (a *app) resumed(ctx context.Context, now *experimentFlags, args []string) 
 	}
 	j.Plan.RepeatFailed = e.repeatFailed
 	if under, _ := j.UnderWay(); under {
-		return fmt.Errorf("--resume %s: %w: wait for it or end it; pgtlb experiment --list shows how far it is", j.Plan.Name, experiment.ErrBusy)
+		return fmt.Errorf("--resume %s: %w", j.Plan.Name, j.Busy())
 	}
 	if len(j.Ahead()) == 0 {
 		_, _ = fmt.Fprintf(a.err, "experiment %s: nothing is left to be made\n", j.Plan.Name)

@@ -125,7 +125,7 @@ func (l *loadFlags) warmUp() (trial.WarmUp, error) {
 		return trial.WarmUp{Auto: true, Most: trial.DefaultWarmUp}, nil
 	}
 	d, err := time.ParseDuration(l.warmup)
-	if seconds, plain := strconv.ParseFloat(l.warmup, 64); plain == nil {
+	if seconds, plain := strconv.ParseFloat(l.warmup, 64); plain == nil && seconds >= 0 && seconds <= time.Hour.Seconds() {
 		d, err = time.Duration(seconds*float64(time.Second)), nil
 	}
 	if err != nil || d < 0 || d > time.Hour {

@@ -80,7 +80,7 @@ const scopeHelp = "whose events are counted: system, cgroup (the server's servic
 
 // seconds checks an interval.
 func seconds(s float64) (time.Duration, error) {
-	if s < 0.1 || s > 60 {
+	if !(s >= 0.1 && s <= 60) { // NaN too
 		return 0, fmt.Errorf("--interval %v: choose 0.1 to 60 seconds", s)
 	}
 	return time.Duration(s * float64(time.Second)), nil

@@ -247,11 +247,19 @@ func (j *Journal) GoOn() error {
 		now, err = read(j.path)
 	}
 	if err != nil {
+		if errors.Is(err, ErrBusy) {
+			err = j.Busy()
+		}
 		return errors.Join(fmt.Errorf("going on with experiment %s: %w", j.Plan.Name, err), f.Close())
 	}
 	now.Plan.RepeatFailed = j.Plan.RepeatFailed // as it is wished now
 	j.Plan, j.Made, j.End, j.file = now.Plan, now.Made, nil, f
 	return nil
+}
+
+// Busy says that another program is at the experiment, and what a person can do.
+func (j *Journal) Busy() error {
+	return fmt.Errorf("%w: wait for it or end it; pgtlb experiment --list shows how far it is", ErrBusy)
 }
 
 // UnderWay tells whether a pgtlb is at the experiment now; known is false where that

@@ -112,9 +112,9 @@ func (p Plan) Check() error {
 		return errors.New("an experiment varies a setting over at least two values")
 	case p.Pairs < 1:
 		return fmt.Errorf("%d pairs: at least one", p.Pairs)
-	case p.Detect <= 0 || p.Detect >= 1:
+	case !(p.Detect > 0 && p.Detect < 1): // NaN too
 		return fmt.Errorf("an effect of %g %% cannot be planned for: choose more than 0 and less than 100 %%", p.Detect*100)
-	case p.Margin <= 0 || p.Margin >= 1:
+	case !(p.Margin > 0 && p.Margin < 1):
 		return fmt.Errorf("a margin of %g %%: choose more than 0 and less than 100 %%", p.Margin*100)
 	case p.Limit <= 0:
 		return errors.New("a step needs a time limit")

@@ -174,9 +174,9 @@ func (q question) points(r *Row, o verdict.Outcome, middle float64) {
 func (q question) words(r *Row, o verdict.Outcome, middle float64, ratio bool) {
 	single := len(q.base) == 1 && len(q.cand) == 1
 	if !ratio && !single && !q.metric.Percent() {
-		r.Difference = amount(q.metric, o.Difference.Center)
+		r.Difference = amount(q.metric, o.Difference.Center, o.Difference)
 		if o.Difference.Finite() {
-			r.Interval = amount(q.metric, o.Difference.Lo) + " … " + amount(q.metric, o.Difference.Hi)
+			r.Interval = amount(q.metric, o.Difference.Lo, o.Difference) + " … " + amount(q.metric, o.Difference.Hi, o.Difference)
 		}
 		return
 	}
@@ -197,9 +197,13 @@ func (q question) words(r *Row, o verdict.Outcome, middle float64, ratio bool) {
 	}
 }
 
-// amount writes a difference in the metric's own unit: "−109/s", "+264 MB".
-func amount(m probes.Metric, v float64) string {
+// amount writes a difference in the metric's own unit: "−109/s", "+264 MB". What is
+// nothing beside the interval that it belongs to comes of rounding.
+func amount(m probes.Metric, v float64, in verdict.Interval) string {
+	const nothing = 1e-4
 	switch {
+	case math.Abs(v) <= nothing*max(math.Abs(in.Lo), math.Abs(in.Hi)) && in.Finite():
+		return "equal"
 	case v > 0:
 		return "+" + Level(m, v)
 	case v < 0:

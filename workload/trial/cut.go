@@ -92,7 +92,7 @@ func cut(frames iter.Seq[probes.Frame], by clockwork) cutting {
 		switch {
 		case len(c.pieces) == 1, p.summary.Seconds >= by.shortest.Seconds(), all < by.shortest.Seconds() && i == longest:
 			out.pieces = append(out.pieces, p)
-		case all >= by.shortest.Seconds():
+		default:
 			out.short = append(out.short, p)
 		}
 	}

@@ -316,7 +316,7 @@ func TestRunsAreCutAsTheyAreRead(t *testing.T) {
 func TestShortRunAcrossAnHourCounts(t *testing.T) {
 	run := ticking{from: time.Date(2026, 11, 30, 13, 59, 40, 0, time.UTC), every: time.Second, n: 61, tps: func(time.Time) int { return 1 }}.run("cron")
 	c := cutRun(run, hours(time.UTC))
-	if len(c.pieces) != 1 || len(c.short) != 0 || c.pieces[0].group != "14:00" || math.Abs(c.pieces[0].summary.Seconds-40) > 1.5 {
+	if len(c.pieces) != 1 || len(c.short) != 1 || c.pieces[0].group != "14:00" || math.Abs(c.pieces[0].summary.Seconds-40) > 1.5 {
 		t.Errorf("pieces %+v, short %+v", c.pieces, c.short)
 	}
 }

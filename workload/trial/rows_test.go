@@ -213,3 +213,13 @@ func TestARowOfSomeRunsSaysSo(t *testing.T) {
 		t.Errorf("note %q", r.Note)
 	}
 }
+
+// An amount that is nothing beside its interval comes of rounding.
+func TestAmount(t *testing.T) {
+	m := probes.MustLookup(probes.PageFaultsMajor)
+	for v, want := range map[float64]string{0: "equal", 6.8e-6: "equal", 0.48: "+0.480/s", -2: probes.Minus + "2/s"} {
+		if got := amount(m, v, verdict.Interval{Lo: -2, Hi: 0.48}); got != want {
+			t.Errorf("%v: %q, want %q", v, got, want)
+		}
+	}
+}
