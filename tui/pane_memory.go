@@ -17,7 +17,7 @@ func (sc *scene) faultsPane() pane {
 		probes.ServerPageFaults, probes.PageFaults, probes.PageFaultsMinor, probes.PageFaultsMajor, probes.ServerPageFaultsPerTxn,
 		probes.PageFaultsPerTxn, probes.ContextSwitches, probes.TLBShootdowns}}
 	id, name := probes.ServerPageFaults, "server "
-	comparing := sc.st.Compare && sc.st.Baseline != nil
+	comparing := sc.comparing()
 	if !sc.has(id) || comparing && !sc.comparable(id) {
 		id, name = probes.PageFaultsMinor, "minor "
 	}
@@ -79,7 +79,7 @@ func (sc *scene) withMajor(p pane) pane {
 
 // comparable tells whether a comparison is on and both sides have the metric.
 func (sc *scene) comparable(id string) bool {
-	return sc.st.Compare && sc.st.Baseline != nil &&
+	return sc.comparing() &&
 		sc.st.Baseline.Summary.Get(id).OK() && runFigure(sc.st, id, "").OK()
 }
 

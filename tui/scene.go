@@ -52,7 +52,7 @@ func newScene(st *trial.State, n int, ascii bool) *scene {
 
 // aligned tells whether there is a run and a baseline to lay over each other.
 func (sc *scene) aligned() bool {
-	return sc.st.Compare && sc.st.Baseline != nil && sc.st.Run != nil
+	return sc.comparing() && sc.st.Run != nil
 }
 
 // shortest is the least that a comparison's time axis spans, in seconds.

@@ -43,7 +43,7 @@ func drawShort(c *canvas, l layout, sc *scene, focus paneID) {
 // the baseline base is.
 func shortTitle(sc *scene) []fig {
 	figs := []fig{{"Now", stTitle, 0}}
-	if sc.st.Compare && sc.st.Baseline != nil {
+	if sc.comparing() {
 		figs = append(figs, fig{"base: its " + covered(sc.st.Baseline), stBase, 0})
 	}
 	return figs

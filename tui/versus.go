@@ -12,10 +12,12 @@ import (
 // run's mean since the load started, the baseline's over the same length, and
 // the difference. It returns false when not comparing.
 func (sc *scene) compare(p *pane, id string, format func(float64) string, st style) bool {
-	figs := sc.versus(id)
-	if figs == nil {
+	if !sc.comparing() {
 		return false
 	}
+	m := sc.metric(id)
+	row := sc.row(m, "")
+	figs := sc.versusRow(m, row)
 	p.figs = figs
 	now := sc.now(id, "")
 	if !now.OK() {
@@ -25,7 +27,7 @@ func (sc *scene) compare(p *pane, id string, format func(float64) string, st sty
 	for _, word := range []string{"now ", ""} {
 		p.tight = append(p.tight, append([]fig{{word + format(now.V), st, 4}}, figs...))
 	}
-	if row := sc.row(sc.metric(id), ""); row.Verdict != trial.NotApplicable {
+	if row.Verdict != trial.NotApplicable {
 		p.figs = append(p.figs, fig{"│ " + row.VerdictText(), stDim, 5})
 	}
 	return true
@@ -43,17 +45,25 @@ func (sc *scene) row(m probes.Metric, label string) trial.Row {
 	return trial.PairRow(m, scope, baseFigure(sc.st, m.ID, label), runFigure(sc.st, m.ID, label))
 }
 
+// comparing tells whether a baseline is laid under the run.
+func (sc *scene) comparing() bool { return sc.st.Compare && sc.st.Baseline != nil }
+
 // versus are the figures of run, baseline and difference; nil when not comparing.
 func (sc *scene) versus(id string) []fig {
-	if !sc.st.Compare || sc.st.Baseline == nil {
+	if !sc.comparing() {
 		return nil
 	}
 	m := sc.metric(id)
+	return sc.versusRow(m, sc.row(m, ""))
+}
+
+// versusRow is versus of a metric whose row is there.
+func (sc *scene) versusRow(m probes.Metric, row trial.Row) []fig {
 	figs := []fig{
-		{"run " + figureText(m, runFigure(sc.st, id, "")), stValue, 3},
-		{"│ base " + figureText(m, baseFigure(sc.st, id, "")), stBase, 2},
+		{"run " + figureText(m, runFigure(sc.st, m.ID, "")), stValue, 3},
+		{"│ base " + figureText(m, baseFigure(sc.st, m.ID, "")), stBase, 2},
 	}
-	if row := sc.row(m, ""); row.Verdict != trial.NotApplicable {
+	if row.Verdict != trial.NotApplicable {
 		d := difference(row)
 		d.text = "│ " + d.text
 		figs = append(figs, d)

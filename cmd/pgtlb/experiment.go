@@ -329,9 +329,6 @@ func (a *app) resumed(ctx context.Context, now *experimentFlags, args []string) 
 	if args, err = e.takeOver(now, args, cmd.Flags().Args()); err != nil {
 		return fmt.Errorf("--resume %s: %w", j.Plan.Name, err)
 	}
-	if !e.inLab && !now.lab.yes { // a yes of then is none to what a restart cuts off now
-		e.lab.yes = false
-	}
 	j.Plan.RepeatFailed = e.repeatFailed
 	if under, _ := j.UnderWay(); under {
 		return fmt.Errorf("--resume %s: %w", j.Plan.Name, j.Busy())
@@ -367,6 +364,9 @@ func (e *experimentFlags) takeOver(now *experimentFlags, args, begun []string) (
 		args = begun
 	} else {
 		e.conn = connection{}
+	}
+	if !e.inLab { // a yes of then is none to what a restart cuts off now
+		e.lab.yes = false
 	}
 	given := len(args) > 0 && !slices.Equal(args, begun) || changedOf(now.flags, ofConnection) != ""
 	var errs []error

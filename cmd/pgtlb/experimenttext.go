@@ -308,14 +308,11 @@ func (a *app) experiments() error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "NAME\tWHEN\tVARIED\tSTEPS\tSTATE")
 	for _, n := range names {
-		j, err := experiment.Open(store.Dir(), n)
+		under, known := experiment.UnderWay(store.Dir(), n)
+		j, err := experiment.Exact(store.Dir(), n)
 		if err != nil {
 			_, _ = fmt.Fprintf(w, "%s\t\t\t\t%s\n", probes.Clean(n), probes.Clean(err.Error()))
 			continue
-		}
-		under, known := j.UnderWay()
-		if now, err := experiment.Exact(store.Dir(), n); err == nil && !under {
-			j = now // it may have ended since it was read
 		}
 		failed, left := j.Unmade()
 		all := len(j.Plan.Steps())

@@ -264,8 +264,16 @@ func (j *Journal) Busy() error {
 
 // UnderWay tells whether a pgtlb is at the experiment now; known is false where that
 // cannot be told.
-func (j *Journal) UnderWay() (under, known bool) {
-	f, err := os.Open(j.path)
+func (j *Journal) UnderWay() (under, known bool) { return underWay(j.path) }
+
+// UnderWay is that of the experiment of a whole name, without reading it: who looks
+// before reading does not take one that ends in between for one that crashed.
+func UnderWay(runs, name string) (under, known bool) {
+	return underWay(filepath.Join(Dir(runs), name+extension))
+}
+
+func underWay(path string) (under, known bool) {
+	f, err := os.Open(path)
 	if err != nil {
 		return false, false
 	}

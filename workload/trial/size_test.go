@@ -38,7 +38,22 @@ func TestHourOfAHundredBackendsIsSmall(t *testing.T) {
 
 // BenchmarkReadHour reads an hour at 1 Hz of 100 backends; "held-MB" is what the
 // run then takes of memory.
-func BenchmarkReadHour(b *testing.B) {
+func BenchmarkReadHour(b *testing.B) { benchmarkHour(b, Read) }
+
+// BenchmarkCutHour cuts such a run as it is read; "held-MB" is what the pieces then
+// take of memory.
+func BenchmarkCutHour(b *testing.B) {
+	benchmarkHour(b, func(path string) (*Run, error) {
+		run, err := readCut(path, hours(time.UTC))
+		if err == nil && len(run.cutting.pieces) == 0 {
+			b.Fatal("no pieces")
+		}
+		return run, err
+	})
+}
+
+// benchmarkHour measures a way to read an hour's run, and what it holds then.
+func benchmarkHour(b *testing.B, read func(path string) (*Run, error)) {
 	path, err := recordSynthetic(b.TempDir(), hour, 100)
 	if err != nil {
 		b.Fatal(err)
@@ -49,13 +64,13 @@ func BenchmarkReadHour(b *testing.B) {
 	var run *Run
 	b.ReportAllocs()
 	for b.Loop() {
-		if run, err = Read(path); err != nil {
+		if run, err = read(path); err != nil {
 			b.Fatal(err)
 		}
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/1e6, "held-MB")
+	b.ReportMetric((float64(after.HeapAlloc)-float64(before.HeapAlloc))/1e6, "held-MB")
 	runtime.KeepAlive(run)
 }
 
@@ -91,27 +106,4 @@ func BenchmarkAppend(b *testing.B) {
 	if err := r.Close(End{}); err != nil {
 		b.Fatal(err)
 	}
-}
-
-// BenchmarkCutHour cuts such a run as it is read; "held-MB" is what the pieces then
-// take of memory.
-func BenchmarkCutHour(b *testing.B) {
-	path, err := recordSynthetic(b.TempDir(), hour, 100)
-	if err != nil {
-		b.Fatal(err)
-	}
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	var run *Run
-	b.ReportAllocs()
-	for b.Loop() {
-		if run, err = readCut(path, hours(time.UTC)); err != nil || len(run.cutting.pieces) == 0 {
-			b.Fatal(err)
-		}
-	}
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/1e6, "held-MB")
-	runtime.KeepAlive(run)
 }

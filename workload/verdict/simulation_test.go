@@ -35,15 +35,24 @@ func (m *machine) experiment(pairs int, effect float64) []Pair {
 	return out
 }
 
-// decided is the outcome with the noise floor of the base's runs.
+// bases are the base's runs.
+func bases(pairs []Pair) (out []float64) {
+	for _, p := range pairs {
+		out = append(out, p.Base)
+	}
+	return out
+}
+
+// ruled is the rule with the noise floor of the base's runs.
+func ruled(pairs []Pair) Rule {
+	_, floor, _ := Floor(bases(pairs))
+	return Usual(floor)
+}
+
+// decided is the outcome by that rule.
 func decided(t *testing.T, pairs []Pair) Outcome {
 	t.Helper()
-	var base []float64
-	for _, p := range pairs {
-		base = append(base, p.Base)
-	}
-	_, floor, _ := Floor(base)
-	o, ok := Paired(pairs, Usual(floor))
+	o, ok := Paired(pairs, ruled(pairs))
 	if !ok {
 		t.Fatal("not decided")
 	}
@@ -191,28 +200,19 @@ func TestSimulatedFloor(t *testing.T) {
 			const experiments = 300
 			for range experiments {
 				e := m.experiment(pairs, math.Log(1.05))
-				var base []float64
-				for _, p := range e {
-					base = append(base, p.Base)
-				}
 				if decided(t, e).Verdict == Higher {
 					found++
 				}
-				whole, _ := Spread(base)
+				whole, _ := Spread(bases(e))
 				if o, _ := Paired(e, Usual(whole)); o.Verdict == Higher {
 					all++
 				}
 				wrong, surely := false, false
 				for range metrics {
 					e := m.experiment(pairs, 0)
-					var base []float64
-					for _, p := range e {
-						base = append(base, p.Base)
-					}
-					_, floor, _ := Floor(base)
-					o, _ := Paired(e, Usual(floor))
+					o := decided(t, e)
 					wrong = wrong || o.Verdict == Higher || o.Verdict == Lower
-					surely = surely || o.Clear(Usual(floor))
+					surely = surely || o.Clear(ruled(e))
 				}
 				if wrong {
 					families++
